@@ -1,7 +1,5 @@
 """The public functions and the classes that their annotations name."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import typing

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,6 @@ def test_everything_promised_is_there() -> None:
 
 def test_bench(convnet, tmp_path) -> None:
     run = es.bench(convnet, workload=QUICK, store=tmp_path)
-    assert run.latency is not None
     assert run.latency.n == 50
     assert run.run.command
     assert 0 < run.latency.min_ms <= run.latency.median_ms <= run.latency.max_ms
@@ -30,28 +27,18 @@ def test_bench(convnet, tmp_path) -> None:
     assert set(frame["metric"]) == {"latency"}
     assert (frame["phase"] == "steady_state").sum() == 50
     assert run.layer_sum_ms is not None
-    again = es.open_run(Store(tmp_path).folder_of(run.id))
-    assert again.latency == run.latency
+    assert es.open_run(Store(tmp_path).folder_of(run.id)).latency == run.latency
 
 
-def test_a_crash_is_raised_with_its_cause() -> None:
+def test_failures_are_raised_with_their_cause(tmp_path) -> None:
     with pytest.raises(es.EnginescopeError, match=r"crashed: died of SIGSEGV"):
         es.bench(__file__, on="fake?fault=segfault", workload=QUICK)
-
-
-def test_unsupported_has_a_type_of_its_own(tmp_path) -> None:
     from enginescope.core.errors import UnsupportedError
 
     with pytest.raises(UnsupportedError, match="asked to be unsupported"):
         es.bench(__file__, on="fake?fault=unsupported", workload=QUICK)
-
-
-def test_limits() -> None:
     with pytest.raises(es.EnginescopeError, match="timed_out: did not end within 2 s"):
         es.bench(__file__, on="fake?fault=hang", workload=QUICK, limits=Limits(timeout_s=2))
-
-
-def test_a_model_that_is_not_there() -> None:
     with pytest.raises(es.EnginescopeError, match="no such file"):
         es.bench("absent.onnx")
 
@@ -66,7 +53,6 @@ def test_an_engine_is_built_once_and_measured(convnet, tmp_path) -> None:
         assert report.precision == "fp16"
         quick = Workload(stop=StopRule(iterations=20))
         view = es.bench(tmp_path / "net.plan", on="trt", workload=quick, store=tmp_path)
-        assert view.latency is not None
         assert view.latency.n == 20
         assert view.run.device_memory is not None
         with pytest.raises(es.EnginescopeError, match="is an engine already"):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -14,13 +12,16 @@ from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 
 
-def test_views() -> None:
-    found = es.compare_plans(RunView(run_a()), RunView(run_b()))
-    assert found.pairs.difference_ms == -1.6875
+def test_views_and_folders_of_plans_are_compared(tmp_path) -> None:
+    assert es.compare_plans(RunView(run_a()), RunView(run_b())).pairs.difference_ms == -1.6875
     a, b = (PlanView(one.plan("x"), one.profile()) for one in (network_a(), network_b()))
     again = es.compare_plans(a, b, names=("old", "new"))
     assert again.pairs.difference_ms == -1.6875
     assert [one.name for one in again.overview.plans] == ["old", "new"]
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    with pytest.raises(UsageError, match="holds 2 plans"):
+        es.compare_plans(tmp_path, tmp_path)
 
 
 def test_paths(tmp_path) -> None:
@@ -38,10 +39,3 @@ def test_paths(tmp_path) -> None:
         f"net a ({run.id[:8]})",
     ]
     assert [one.sum_ms for one in found.overview.plans] == [1.0, 1.0, 5.875]
-
-
-def test_a_folder_of_two_plans(tmp_path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
-    with pytest.raises(UsageError, match="holds 2 plans"):
-        es.compare_plans(tmp_path, tmp_path)

@@ -1,7 +1,5 @@
 """What the library's functions return is shown in notebooks, as plain HTML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -19,14 +17,17 @@ def plan(data: Path) -> Path:
     return data / "trt86-h200-process" / f"{NAME}.graph.json"
 
 
-def test_a_plan(plan: Path) -> None:
+def test_plans_are_shown_and_compared(plan: Path, data: Path) -> None:
     text = checked(es.open_plan(plan)._repr_html_()).text
     assert "21 layers: 19 launch work" in text
     assert "GPU compute time 0.08120 ms" in text  # of the metadata beside the plan
-
-
-def test_a_chart(plan: Path) -> None:
     checked_live(es.open_plan(plan).chart("latency-per-type")._repr_html_())
+    (run,) = es.import_artifacts(plan, plan.with_name(f"{NAME}.profile.json"))
+    assert isinstance(run, es.RunView)
+    assert "small_convnet · trtexec" in checked(run._repr_html_()).text
+    found = es.compare_plans(plan, data / "trt86-h200" / "resnet18.graph.json", names=["a", "b"])
+    assert "layers of B take 123 % more time" in checked(found._repr_html_()).text
+    assert len(found.columns()["relation"]) == len(found.pairs.layers)
 
 
 def test_a_graph(plan: Path, tmp_path: Path) -> None:
@@ -36,8 +37,7 @@ def test_a_graph(plan: Path, tmp_path: Path) -> None:
     assert found.elements == ["div", "img"]
     assert dict(found.attributes)["alt"].startswith("Layers of small_convnet")
     assert whole.save(tmp_path / "g.svg").read_text().startswith("<svg")
-    part = view.graph(only=["type:Pooling"])
-    assert len(part._repr_html_()) < len(whole._repr_html_())
+    assert len(view.graph(only=["type:Pooling"])._repr_html_()) < len(whole._repr_html_())
     with pytest.raises(UsageError, match="cannot save"):
         whole.save(tmp_path / "g.gif")
 
@@ -53,12 +53,6 @@ def test_a_graph_that_cannot_be_drawn(plan: Path, wish: dict) -> None:
         es.open_plan(plan).graph(**wish)
 
 
-def test_a_run(plan: Path) -> None:
-    (run,) = es.import_artifacts(plan, plan.with_name(f"{NAME}.profile.json"))
-    assert isinstance(run, es.RunView)
-    assert "small_convnet · trtexec" in checked(run._repr_html_()).text
-
-
 @pytest.mark.slow
 def test_a_measured_run(convnet: Path) -> None:
     quick = Workload(
@@ -69,7 +63,9 @@ def test_a_measured_run(convnet: Path) -> None:
     assert "throughput" in text
 
 
-def test_findings(plan: Path, data: Path) -> None:
+def test_findings_are_shown_and_read_with_their_profile(
+    plan: Path, data: Path, tmp_path: Path
+) -> None:
     found = es.lint(plan)
     assert found.findings
     assert "findings" in checked(found._repr_html_()).text
@@ -79,6 +75,10 @@ def test_findings(plan: Path, data: Path) -> None:
     one = found.findings[0].code
     assert {it.code for it in es.lint(plan, select=[one]).findings} == {one}
     assert one not in {it.code for it in es.lint(plan, ignore=[one]).findings}
+    alone = tmp_path / "alone.graph.json"
+    alone.write_bytes(plan.read_bytes())
+    assert es.lint(alone).sum_ms is None
+    assert es.lint(alone, profile=plan.with_name(f"{NAME}.profile.json")).sum_ms
 
 
 def test_findings_as_a_frame(plan: Path) -> None:
@@ -88,20 +88,7 @@ def test_findings_as_a_frame(plan: Path) -> None:
     assert list(frame["severity"].unique())
 
 
-def test_findings_with_a_profile_of_another_name(plan: Path, tmp_path: Path) -> None:
-    alone = tmp_path / "alone.graph.json"
-    alone.write_bytes(plan.read_bytes())
-    assert es.lint(alone).sum_ms is None
-    assert es.lint(alone, profile=plan.with_name(f"{NAME}.profile.json")).sum_ms
-
-
 @pytest.mark.parametrize("more", [{"gpu": "H201"}, {"select": ["NONE1"]}, {"ignore": ["x"]}])
 def test_what_cannot_be_looked_for(plan: Path, more: dict) -> None:
     with pytest.raises(UsageError):
         es.lint(plan, **more)
-
-
-def test_compared_plans(plan: Path, data: Path) -> None:
-    found = es.compare_plans(plan, data / "trt86-h200" / "resnet18.graph.json", names=["a", "b"])
-    assert "layers of B take 123 % more time" in checked(found._repr_html_()).text
-    assert len(found.columns()["relation"]) == len(found.pairs.layers)

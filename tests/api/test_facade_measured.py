@@ -1,7 +1,5 @@
 """What is said of measured runs, from Python as from the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -40,8 +38,7 @@ def test_runs_in_hand() -> None:
     shown = found._repr_html_()
     assert "B is slower" in shown
     assert "First inference" in shown or "Load" in shown
-    single = es.compare(a[0], b[0])
-    assert "I-NOT-IN-TURN" not in [one.code for one in single.notices]
+    assert "I-NOT-IN-TURN" not in [one.code for one in es.compare(a[0], b[0]).notices]
     apart = es.compare(RunView(process(1.0)), RunView(process(1.2)))
     assert "I-NOT-IN-TURN" in [one.code for one in apart.notices]
     assert es.compare(a, b, threshold_pct=10).verdict.kind is VerdictKind.SAME
@@ -67,8 +64,7 @@ def test_names_of_a_store_say_what_the_verb_says(store) -> None:
 
 
 def test_a_gate_on_a_comparison_and_on_runs(store) -> None:
-    report = es.gate(baseline=f"cmp-{COMPARISON}", store=store.path)
-    assert not report.is_passed
+    assert not es.gate(baseline=f"cmp-{COMPARISON}", store=store.path).is_passed
     assert es.gate(baseline=f"cmp-{COMPARISON}", max_regression_pct=20, store=store.path).is_passed
     a, b = ([RunView(run) for run in side] for side in in_turn(1.05))
     loose = es.gate(b, baseline=a, max_regression_pct={"latency": 20.0, "load": 1.0})
@@ -80,22 +76,19 @@ def test_a_gate_on_a_comparison_and_on_runs(store) -> None:
         es.gate(a, baseline=a)
 
 
-def test_a_history_warns_of_a_damaged_run(store) -> None:
-    (whole,) = es.history("net.onnx", sitting_s=0, store=store.path)
-    damaged = store.rows()[0].id
-    (store.runs_folder / damaged / "run.json").write_text("{")
-    with pytest.warns(UserWarning, match=f"skipped: run {damaged}: .* delete {damaged} removes"):
-        (left,) = es.history("net.onnx", sitting_s=0, store=store.path)
-    assert len(left.points) == len(whole.points) - 1
-
-
-def test_a_history_of_a_store_and_of_runs(store) -> None:
+def test_a_history_of_a_store_and_of_runs_warns_of_a_damaged_run(store) -> None:
     (of_store,) = es.history("net.onnx", sitting_s=0, store=store.path)
     assert len(of_store.points) == 24
     (of_runs,) = es.history([RunView(run) for run in in_turn(1.0)[0]], sitting_s=0)
     assert len(of_runs.points) == 12
     with pytest.raises(UsageError, match=r"no runs of other\.onnx"):
         es.history("other.onnx", store=store.path)
+    (whole,) = es.history("net.onnx", sitting_s=0, store=store.path)
+    damaged = store.rows()[0].id
+    (store.runs_folder / damaged / "run.json").write_text("{")
+    with pytest.warns(UserWarning, match=f"skipped: run {damaged}: .* delete {damaged} removes"):
+        (left,) = es.history("net.onnx", sitting_s=0, store=store.path)
+    assert len(left.points) == len(whole.points) - 1
 
 
 def test_a_run_of_a_commit_that_was_named(tmp_path) -> None:
@@ -123,8 +116,7 @@ def test_measuring_in_turn(tmp_path) -> None:
     )
     assert len(found.sides[0].measured) >= 8
     assert es.compare(f"cmp-{found.comparison}", store=tmp_path).verdict == found.verdict
-    floor = es.noise_floor(__file__, on="fake", workload=short, rounds=8, store=tmp_path)
-    assert floor.rounds >= 8
+    assert es.noise_floor(__file__, on="fake", workload=short, rounds=8, store=tmp_path).rounds >= 8
     with pytest.raises(BackendError, match="died of SIGSEGV"):
         es.bench_interleaved(
             __file__, on=("fake", "fake?fault=segfault"), workload=short, store=tmp_path

@@ -1,7 +1,5 @@
 """Suites from Python."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest
@@ -56,13 +54,10 @@ def test_frames_hold_a_row_for_each_cell_and_metric(store, kind) -> None:
     assert 8.0 in values
 
 
-def test_a_name_that_is_none_names_what_there_is(store) -> None:
+def test_a_gate_on_suites_and_names_that_are_none(store) -> None:
     with pytest.raises(UsageError, match="head, main") as caught:
         es.open_suite("mian", store=store)
     assert caught.value.hint == "did you mean main?"
-
-
-def test_a_gate_on_suites_of_answers(store) -> None:
     with pytest.warns(UserWarning, match="2 of 2 runs"):  # they were deleted: it is said
         report = es.gate("head", baseline="main", store=store)
     assert [one.outcome for one in report.rows] == [GateOutcome.NEW_FAILURE]
@@ -137,10 +132,6 @@ def test_a_run_that_is_not_stored_is_a_warning_and_loses_no_figure(
         found = es.run_suite(request_of_two)
     assert [one.figure("latency") is not None for one in found.rows] == [True]
     assert found.result.pending == 1
-
-
-def test_the_former_name_opens_a_suite(store) -> None:
-    assert es.open_suite("main", store=store).rows == es.open_suite("main", store=store).rows
 
 
 @pytest.mark.parametrize(

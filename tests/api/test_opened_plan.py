@@ -1,7 +1,5 @@
 """A plan opened from Python, and its charts as a notebook shows them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -19,15 +17,12 @@ RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200" / "resnet18.graph.j
 CONVNET = RECORDED.parents[1] / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
 
 
-def test_a_plan_with_what_lies_beside_it() -> None:
+def test_a_plan_with_what_lies_beside_it_or_elsewhere(tmp_path: Path) -> None:
     view = es.open_plan(RECORDED)
     assert view.plan.name == "resnet18"
     assert view.total_ms == pytest.approx(0.18141, rel=1e-4)
     assert view.gpu is None
     assert es.open_plan(RECORDED, gpu="H200").roofline is not None
-
-
-def test_a_profile_from_elsewhere(tmp_path: Path) -> None:
     plan = tmp_path / "a.graph.json"
     plan.write_bytes(RECORDED.read_bytes())
     assert es.open_plan(plan).profile is None
@@ -37,16 +32,11 @@ def test_a_profile_from_elsewhere(tmp_path: Path) -> None:
         es.open_plan(small_view(), profile=times)
 
 
-def test_a_view_stays_what_it_is() -> None:
+def test_views_stay_what_they_are_and_runs_without_a_plan_say_how_to_get_one() -> None:
     view = es.open_plan(small_view())
     assert view.plan == small_plan()
     assert view.total_ms == pytest.approx(1.0)
-    given = es.open_plan(es.open_plan(small_view(), gpu="H200"))
-    assert given.gpu is not None
-    assert given.gpu.name == "H200"
-
-
-def test_a_run_without_a_plan_says_how_to_get_one() -> None:
+    assert es.open_plan(es.open_plan(small_view(), gpu="H200")).gpu.name == "H200"
     from enginescope.analysis.runs.run_view import RunView
     from tests.render.runs import measured_run
 
@@ -70,7 +60,7 @@ def test_one_optimisation_profile_of_several() -> None:
         es.open_plan(both, plan_profile=2)
 
 
-def test_charts_by_name() -> None:
+def test_charts_are_made_by_name_and_what_there_is_not_is_told() -> None:
     view = es.open_plan(small_view())
     assert set(view.charts()) == set(view.chart_names)
     assert set(es.open_plan(small_view(timed=False)).charts()) < set(view.chart_names)
@@ -85,10 +75,6 @@ def test_charts_by_name() -> None:
         "Time, ms": pytest.approx(0.8),
         "Share of the sum, %": pytest.approx(80),
     }
-
-
-def test_what_there_is_not_is_told() -> None:
-    view = es.open_plan(small_view())
     with pytest.raises(UsageError, match="no chart 'latency-per-tipe'") as caught:
         view.chart("latency-per-tipe")
     assert caught.value.hint == "did you mean latency-per-type?"
@@ -100,13 +86,28 @@ def test_what_there_is_not_is_told() -> None:
     assert caught.value.why == "it has no layer times"
 
 
-def test_a_notebook_shows_a_picture_and_its_table() -> None:
+def test_charts_are_shown_saved_and_have_rows(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     html = es.open_plan(small_view()).chart("latency-per-layer")._repr_html_()
     assert "src='data:image/png;base64," in html
     assert "<td>depthwise</td>" in html
     checked_live(html)
     assert not re.search(r"(?:src|href)=['\"]https?:", html)
+    chart = es.open_plan(small_view()).chart("precision-rollup")
+    assert chart.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert chart.save(tmp_path / "a.svg").read_text().startswith("<svg")
+    assert (
+        json.loads(chart.save(tmp_path / "a.json").read_text())["title"]["text"]
+        == chart.chart.title
+    )
+    with pytest.raises(UsageError, match=r"cannot save a chart as a\.gif"):
+        chart.save(tmp_path / "a.gif")
+    spec = {"data": {"values": [{"a": 1}]}, "mark": "bar"}
+    bare = ChartDisplay(Chart(key="a", title="A", spec=spec))
+    assert bare.rows() == []
+    assert "<details>" not in bare._repr_html_()
+    table = ChartTable(headers=("X",), rows=(("1",),))
+    assert ChartDisplay(Chart(key="a", title="A", spec=spec, table=table)).rows() == [{"X": 1}]
 
 
 def test_names_are_escaped() -> None:
@@ -129,28 +130,6 @@ def test_without_the_converter_the_table_stays(monkeypatch) -> None:
     assert "<img" not in html
 
 
-def test_a_chart_is_saved(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
-    chart = es.open_plan(small_view()).chart("precision-rollup")
-    assert chart.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert chart.save(tmp_path / "a.svg").read_text().startswith("<svg")
-    assert (
-        json.loads(chart.save(tmp_path / "a.json").read_text())["title"]["text"]
-        == chart.chart.title
-    )
-    with pytest.raises(UsageError, match=r"cannot save a chart as a\.gif"):
-        chart.save(tmp_path / "a.gif")
-
-
-def test_a_chart_without_a_table() -> None:
-    spec = {"data": {"values": [{"a": 1}]}, "mark": "bar"}
-    bare = ChartDisplay(Chart(key="a", title="A", spec=spec))
-    assert bare.rows() == []
-    assert "<details>" not in bare._repr_html_()
-    table = ChartTable(headers=("X",), rows=(("1",),))
-    assert ChartDisplay(Chart(key="a", title="A", spec=spec, table=table)).rows() == [{"X": 1}]
-
-
 def test_a_model_has_the_shapes_that_the_engine_was_built_for(convnet, tmp_path) -> None:
     onnx = pytest.importorskip("onnx")
     model = onnx.load(str(convnet))
@@ -159,7 +138,6 @@ def test_a_model_has_the_shapes_that_the_engine_was_built_for(convnet, tmp_path)
     dynamic = tmp_path / "dynamic.onnx"
     onnx.save(model, str(dynamic))
     view = es.open_plan(CONVNET, onnx=dynamic)
-    assert view.onnx is not None
     assert view.onnx.shapes[image.name] == (1, 3, 96, 96)
     assert "another model" not in view._repr_html_()
 

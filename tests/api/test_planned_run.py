@@ -1,7 +1,5 @@
 """Functions on plans take from Python what ``explore`` takes on the command line."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path
@@ -47,16 +45,12 @@ def test_a_file_a_folder_and_an_archive_are_one_plan(archive, what) -> None:
     assert es.compare_plans(what, "engines/net.graph.json").layers is not None
 
 
-def test_a_stored_run_by_the_names_it_has(folder) -> None:
+def test_stored_runs_are_found_by_their_names_and_store(folder, tmp_path) -> None:
     run = imported_run()
-    path = Store().save(run, tags=("mine",))
-    names = (run.id[:6], "mine", "latest", path)
+    names = (run.id[:6], "mine", "latest", Store().save(run, tags=("mine",)))
     assert {len(es.open_plan(one).all_layers) for one in names} == {len(run.plan.layers)}
     es.lint("mine")
     es.compare_plans("mine", "engines/net.graph.json")
-
-
-def test_runs_are_looked_for_in_the_store_that_is_named(folder, tmp_path) -> None:
     Store(tmp_path / "elsewhere").save(imported_run(), tags=("there",))
     with pytest.raises(StoreError):
         es.open_plan("there")
@@ -74,13 +68,10 @@ def test_an_engine_is_asked_without_a_word(folder, capfd) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_engine_that_cannot_be_asked_says_what_is_missing(folder) -> None:
+def test_what_cannot_be_opened_says_what_is_missing(folder) -> None:
     Path("net.engine").write_bytes(b"ftrt\x00\x01")
     with pytest.raises(MissingDependencyError, match="TensorRT"):
         es.lint("net.engine")
-
-
-def test_what_is_not_there_and_what_has_no_plan(folder) -> None:
     with pytest.raises(UsageError, match=r"none\.graph\.json does not exist"):
         es.open_plan("none.graph.json")
     Store().save(measured_run(), tags=("bare",))
@@ -88,9 +79,6 @@ def test_what_is_not_there_and_what_has_no_plan(folder) -> None:
         with pytest.raises(UsageError, match="has no plan") as caught:
             function("bare")
         assert "--exportLayerInfo" in caught.value.hint
-
-
-def test_several_plans_are_named(folder) -> None:
     (folder / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
     with pytest.raises(UsageError, match="holds 2 plans") as caught:
         es.open_plan("engines")

@@ -1,7 +1,5 @@
 """Each result of a public function prints in three lines and has a notebook view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -192,8 +190,7 @@ def test_a_result_prints_in_three_lines_and_has_a_notebook_view(
     value = example(inputs)
     assert isinstance(value, result_class)
     lines = repr(value).splitlines()
-    name = lines[0].removeprefix("<").split()[0]
-    assert isinstance(value, getattr(es, name))
+    assert isinstance(value, getattr(es, lines[0].removeprefix("<").split()[0]))
     assert len(lines) <= 3
     assert max(map(len, lines)) <= 100
     assert text in checked(value._repr_html_()).text

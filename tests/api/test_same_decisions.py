@@ -1,7 +1,5 @@
 """The command line and Python take the same decisions."""
 
-from __future__ import annotations
-
 import json
 import string
 from pathlib import Path
@@ -67,15 +65,12 @@ def test_python_is_refused_what_the_command_line_refuses(store) -> None:
         es.compare("a", [])
 
 
-def test_several_names_are_one_side(store) -> None:
+def test_several_names_are_one_side_and_plans_alone_are_no_measurement(store) -> None:
     a, b = pair(store)
     again = process(1.0, seed=5)
     store.save(again)
     found = es.compare(["a", again.id], "b")
     assert [[run.id for run in side.runs] for side in found.sides] == [[a, again.id], [b]]
-
-
-def test_plans_alone_are_no_measurement(store) -> None:
     for run, tag in ((run_a(), "p"), (run_b(), "q")):
         store.save(run, tags=[tag])
     with pytest.raises(UsageError, match="p is not measured"):
@@ -229,8 +224,7 @@ def across_shapes(store) -> str:
         for run in runs:
             turn = replace(run.turn, plan=plan)
             inputs = run.inputs if side == "A" else (wide,)
-            stored = replace(run, turn=turn, inputs=inputs)
-            store.save(stored, tags=[f"cmp-{COMPARISON}"])
+            store.save(replace(run, turn=turn, inputs=inputs), tags=[f"cmp-{COMPARISON}"])
     return f"cmp-{COMPARISON}"
 
 
@@ -238,14 +232,9 @@ def test_a_recorded_comparison_is_judged_as_it_was_measured(across_shapes, store
     found = es.compare(across_shapes)
     assert (found.threshold_pct, found.verdict.kind) == (3.0, VerdictKind.SAME)
     assert main(["compare", across_shapes, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)["measured"]
-    assert printed["threshold_pct"] == 3.0
+    assert json.loads(capsys.readouterr().out)["measured"]["threshold_pct"] == 3.0
     assert es.compare(across_shapes, threshold_pct=1).verdict.kind is VerdictKind.FASTER
-    other = es.compare(across_shapes, across=("gpu",))
-    assert other.verdict.kind is VerdictKind.INCOMPARABLE
-
-
-def test_a_gate_on_a_recorded_comparison_knows_what_it_was_across(across_shapes) -> None:
+    assert es.compare(across_shapes, across=("gpu",)).verdict.kind is VerdictKind.INCOMPARABLE
     report = es.gate(baseline=across_shapes)
     assert GateOutcome.INCOMPARABLE not in {row.outcome for row in report.rows}
     assert report.is_passed

@@ -1,7 +1,5 @@
 """The samples of the package: what is written, and that it is what the tests read too."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -26,8 +24,7 @@ def test_recordings_are_those_of_the_tests(tmp_path) -> None:
     folder = es.samples(tmp_path / "samples")
     for name, recorded in RECORDED.items():
         assert (folder / name).read_bytes() == (DATA / recorded).read_bytes(), name
-    plan = es.open_plan(folder / "resnet18" / "resnet18.graph.json")
-    assert plan.total_ms is not None
+    assert es.open_plan(folder / "resnet18" / "resnet18.graph.json").total_ms is not None
     assert (folder / "small_convnet.onnx").is_file()
 
 
@@ -44,11 +41,8 @@ def test_what_is_there_is_kept_and_the_verb_names_all(tmp_path, capsys) -> None:
     assert capsys.readouterr().out.splitlines() == named
 
 
-def test_the_store_has_them_by_default(tmp_path) -> None:
+def test_samples_are_in_the_store_or_the_folder_is_named(tmp_path) -> None:
     assert es.samples(store=tmp_path / "store") == tmp_path / "store" / "samples"
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write"):
         es.samples(tmp_path / "file" / "samples")

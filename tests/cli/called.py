@@ -1,7 +1,5 @@
 """The command line in this process: what it prints and returns, without the start of a Python."""
 
-from __future__ import annotations
-
 import io
 from contextlib import redirect_stderr, redirect_stdout
 from subprocess import CompletedProcess

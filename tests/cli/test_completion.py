@@ -1,7 +1,5 @@
 """What a shell completes, as the shell asks for it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -31,8 +29,7 @@ def store(tmp_path, monkeypatch):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_for_each_shell(shell, capsys) -> None:
     assert main(["completion", shell]) == 0
-    shown = capsys.readouterr().out
-    assert f"_ENGINESCOPE_COMPLETE={shell}_complete" in shown
+    assert f"_ENGINESCOPE_COMPLETE={shell}_complete" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

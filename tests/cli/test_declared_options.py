@@ -1,7 +1,5 @@
 """Verbs whose options are declared by their requests: one text, one default, one bound of each."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections import defaultdict

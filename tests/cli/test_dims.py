@@ -1,7 +1,5 @@
 """``--dim`` and the ranges of indices, in every verb that feeds a model, and from Python."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -76,8 +74,7 @@ def test_validate_feeds_every_side_the_same_sizes_and_indices(model, tmp_path, c
     exact = "ort-cpu?graph_optimization_level=disable"
     given = ("--on", exact, "--samples", "2", "--output", out, "--json")
     assert main(["validate", *map(str, (model, *DIMS, *given))]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["passes"]
+    assert json.loads(capsys.readouterr().out)["passes"]
     inputs = {one.name: one for one in read_answers(answer_file(out / "samples" / "inputs", 0))}
     assert {one.shape for one in inputs.values()} == {(2, 5)}
     assert 0 <= inputs["ids"].data.min() <= inputs["ids"].data.max() < 50

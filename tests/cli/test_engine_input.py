@@ -1,9 +1,6 @@
 """An engine file given to a reading verb, on the stand-in for TensorRT."""
 
-from __future__ import annotations
-
 import json
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,25 +14,13 @@ from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.fakes.driving import BATCHES, Build, plan_of
 
+pytestmark = pytest.mark.usefixtures("store")
+
 PROFILE = [
     {"count": 4},
     {"name": "product", "timeMs": 3.0, "averageMs": 0.75, "medianMs": 0.7, "percentage": 75},
     {"name": "activation", "timeMs": 1.0, "averageMs": 0.25, "medianMs": 0.2, "percentage": 25},
 ]
-
-
-@pytest.fixture
-def use(tmp_path, monkeypatch):
-    """Put the stand-in where this process and its workers find it; work in an empty folder."""
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    with ExitStack() as stack:
-
-        def loaded(version: str = "10.16.1", fault: str = ""):
-            return stack.enter_context(loading.loaded(version, fault))
-
-        yield loaded
 
 
 def made(fake, name: str = "net.engine") -> Path:
@@ -47,8 +32,7 @@ def made(fake, name: str = "net.engine") -> Path:
 
 @pytest.mark.parametrize("version", loading.VERSIONS)
 def test_an_engine_is_asked_in_a_process_of_its_own(use, version, capfd) -> None:
-    engine = made(use(version))
-    assert main(["explore", str(engine)]) == 0
+    assert main(["explore", str(made(use(version)))]) == 0
     shown = capfd.readouterr()
     assert "net.engine" in shown.out
     assert "2 layers" in shown.out
@@ -59,9 +43,11 @@ def test_an_engine_is_asked_in_a_process_of_its_own(use, version, capfd) -> None
     assert not Store().rows()
 
 
-def test_an_engine_under_any_name_is_known_by_its_tag(use) -> None:
-    engine = made(use(), "model.bin")
-    assert resolve_plan(str(engine)).kind == "engine"
+def test_an_engine_is_known_by_its_tag_and_json_by_its_content(use, data) -> None:
+    assert resolve_plan(str(made(use(), "model.bin"))).kind == "engine"
+    (plan,) = data.glob("trt86-h200-process/*.graph.json")
+    Path("net.plan").write_bytes(plan.read_bytes())
+    assert resolve_plan("net.plan").kind == "file"
 
 
 @pytest.mark.parametrize("beside", ["net.engine.profile.json", "net.profile.json"])
@@ -79,7 +65,6 @@ def test_times_by_name_go_before_those_beside(use) -> None:
     Path("net.profile.json").write_text(json.dumps(PROFILE))
     Path("mine.json").write_text(json.dumps([PROFILE[0], PROFILE[1]]))
     source = resolve_plan(str(engine), CompanionFiles(profile=Path("mine.json")))
-    assert source.profile is not None
     assert [one.name for one in source.profile.layers] == ["product"]
 
 
@@ -141,12 +126,6 @@ def test_what_is_no_engine_for_all_its_name(use, capsys) -> None:
     Path("net.engine").write_bytes(b"\x00\x01garbage")
     assert main(["explore", "net.engine"]) == 3
     assert "net.engine cannot be inspected" in capsys.readouterr().err
-
-
-def test_json_under_an_engines_name_is_a_plan(use, data) -> None:
-    (plan,) = data.glob("trt86-h200-process/*.graph.json")
-    Path("net.plan").write_bytes(plan.read_bytes())
-    assert resolve_plan("net.plan").kind == "file"
 
 
 def test_a_backend_that_cannot_look_into_engines(use) -> None:

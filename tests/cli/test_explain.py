@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from enginescope.cli.main import main
@@ -14,21 +12,15 @@ def test_a_code(capsys) -> None:
     assert "\nWhat to do: " in shown
 
 
-def test_a_code_as_json(capsys) -> None:
+def test_codes_are_explained_on_the_screen_and_as_json(capsys) -> None:
     assert main(["explain", "w-load", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["code"] == "W-LOAD"
     assert set(found) == {"code", "meaning", "example", "action"}
-
-
-def test_all_codes(capsys) -> None:
     assert main(["explain", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == len(explanations())
     assert main(["explain"]) == 0
     assert "W-BIMODAL" in capsys.readouterr().out
-
-
-def test_an_unknown_code_names_the_nearest(capsys) -> None:
     assert main(["explain", "W-BIMODL"]) == 2
     assert "did you mean W-BIMODAL?" in capsys.readouterr().err
 

@@ -1,7 +1,5 @@
 """The help of every verb: plain sentences, options under headings, examples that are true."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections import Counter
@@ -58,31 +56,22 @@ def test_a_verb_says_what_it_does(path) -> None:
     assert banned_in(text) == []
 
 
-def test_the_list_of_verbs_is_plain() -> None:
+def test_the_list_of_verbs_is_plain_and_in_groups(capsys) -> None:
     for text in (text for _, text in VERBS.values()):
         assert text[0].isupper()
         assert long_sentences(text) == banned_in(text) == []
-
-
-def test_the_list_of_verbs_is_in_groups(capsys) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     places = [shown.index(f"\n{group}:\n") for group in GROUPS]
     assert places == sorted(places)
 
 
-def test_a_flag_has_one_heading() -> None:
+def test_every_flag_has_one_heading_and_each_exists() -> None:
+    """`--loop` of bench fell under Output, where nothing looked for it."""
     counts = Counter(flag for flags in HEADINGS.values() for flag in flags)
     assert [flag for flag, count in counts.items() if count > 1] == []
-
-
-def test_every_flag_with_a_heading_exists() -> None:
     flags = {long_flag(parameter.values[0]) for parameter in OPTIONS}
     assert sorted({flag for of in HEADINGS.values() for flag in of} - flags) == []
-
-
-def test_every_flag_has_a_heading() -> None:
-    """`--loop` of bench fell under Output, where nothing looked for it."""
     known = {flag for flags in HEADINGS.values() for flag in flags}
     options = [parameter.values[0] for parameter in OPTIONS]
     headings = {one: getattr(one, "heading", None) for one in options}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 
@@ -117,13 +115,10 @@ def test_no_gpu(tmp_path, monkeypatch, capfd, option) -> None:
     assert "no GPU of these jobs is seen" in capfd.readouterr().err
 
 
-def test_a_gpu_without_a_thermometer(tmp_path, gpus, capfd) -> None:
+def test_a_gpu_that_stays_warm_or_has_no_thermometer(tmp_path, gpus, capfd) -> None:
     gpus(temperatures=[])
     assert bench(tmp_path, "--cooldown", "50") == 2
     assert "does not report its temperature" in capfd.readouterr().err
-
-
-def test_a_gpu_that_stays_warm(tmp_path, gpus, capfd) -> None:
     gpus(temperatures=[71])
     assert bench(tmp_path, "--cooldown", "60,100ms") == 0
     run = run_of(tmp_path)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import io
 import os
@@ -25,22 +23,21 @@ def replace_verb(monkeypatch, body) -> None:
     monkeypatch.setattr(main_module.VerbGroup, "get_command", lambda *_: command)
 
 
-def test_help_lists_every_verb(capsys) -> None:
+def test_help_lists_every_verb_and_the_first_screen_16_at_most(capsys) -> None:
     for arguments in (["--help", "--all"], ["--all", "--help"]):
         assert main(arguments) == 0
         shown = capsys.readouterr().out
         for verb, (_, text) in VERBS.items():
             assert f"  {verb} " in shown
             assert text[:20] in shown
-
-
-def test_the_first_screen_lists_16_verbs_at_most(capsys) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     listed = [verb for verb in VERBS if f"\n  {verb} " in shown]
     assert sorted(listed) == sorted(FIRST)
     assert len(listed) <= 16
     assert f"{len(VERBS) - len(listed)} more verbs: enginescope --help --all" in shown
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("enginescope ")
 
 
 @pytest.mark.parametrize("verb", ["noise", "reproduce", "passport", "push", "tokens"])
@@ -49,23 +46,15 @@ def test_a_verb_that_is_part_of_another_has_no_name_of_its_own(verb, capsys) -> 
     assert f"no verb '{verb}'" in capsys.readouterr().err
 
 
-def test_version(capsys) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("enginescope ")
-
-
 @pytest.mark.parametrize("verb", list(VERBS))
 def test_every_verb_has_help(verb, capsys) -> None:
     assert main([verb, "--help"]) == 0
     assert f"Usage: enginescope {verb}" in capsys.readouterr().out
 
 
-def test_an_unknown_verb_is_a_user_error(capsys) -> None:
+def test_unknown_verbs_and_options_are_user_errors(capsys) -> None:
     assert main(["bensh"]) == 2
     assert "did you mean bench?" in capsys.readouterr().err
-
-
-def test_an_unknown_option_is_a_user_error(capsys) -> None:
     assert main(["doctor", "--jsno"]) == 2
     assert "--json" in capsys.readouterr().err
 
@@ -89,13 +78,15 @@ def test_a_bug_is_shown_whole_with_its_own_code(monkeypatch, capsys) -> None:
     assert "please report it" in shown
 
 
-def test_an_interrupt(monkeypatch, capsys) -> None:
+def test_numbers_of_verbs_and_interrupts_are_exit_codes(monkeypatch, capsys) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
     replace_verb(monkeypatch, interrupt)
     assert main(["doctor"]) == 130
     assert "interrupted" in capsys.readouterr().err
+    replace_verb(monkeypatch, lambda: 3)
+    assert main(["doctor"]) == 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -118,11 +109,6 @@ def test_a_signal_waits_until_the_answer_is_written(monkeypatch, tmp_path, capsy
     assert table.read_bytes() == b"rows"
     assert "all is well" in capsys.readouterr().out
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-
-def test_a_verbs_number_is_the_exit_code(monkeypatch) -> None:
-    replace_verb(monkeypatch, lambda: 3)
-    assert main(["doctor"]) == 3
 
 
 def doctor(tail: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
@@ -161,9 +147,6 @@ def test_signs_that_a_stream_lacks_are_written_as_those_most_like_them() -> None
     print("1×3 · 0.02 … 0.03 ms ±1 % → ▁▂█ ───", "ü\n", end="", file=stream)
     stream.flush()
     assert stream.buffer.getvalue() == b"1x3 - 0.02 ~ 0.03 ms ~1 % > .:# --- ?\n"
-
-
-def test_signs_that_a_stream_has_stay_as_they_are() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1", newline="")
     with_ascii_fallback(stream)
     print("1×3 · ±1 … 2", end="", file=stream)

@@ -1,7 +1,5 @@
 """``-q``, ``-v`` and the next step: what verbs say on standard error."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -36,7 +34,7 @@ def test_every_verb_has_them() -> None:
     assert without == OTHERS
 
 
-def test_quiet_leaves_the_results_alone(plan, capsys) -> None:
+def test_quiet_leaves_the_results_alone_and_does_not_last(plan, capsys) -> None:
     assert main(["explore", str(plan)]) == 0
     usual = capsys.readouterr()
     assert "find problems: enginescope lint net.graph.json" in usual.err
@@ -44,6 +42,10 @@ def test_quiet_leaves_the_results_alone(plan, capsys) -> None:
     quiet = capsys.readouterr()
     assert quiet.out == usual.out
     assert quiet.err == ""
+    main(["lint", str(plan), "-q"])
+    assert capsys.readouterr().err == ""
+    main(["lint", str(plan)])
+    assert "explain a rule: enginescope explain " in capsys.readouterr().err
 
 
 def test_quiet_keeps_warnings_and_errors(plan, capsys) -> None:
@@ -52,13 +54,6 @@ def test_quiet_keeps_warnings_and_errors(plan, capsys) -> None:
     assert "(W-DAMAGED-FILE)" in capsys.readouterr().err
     assert main(["explore", "missing.json", "--quiet"]) == 2
     assert "missing.json" in capsys.readouterr().err
-
-
-def test_quiet_does_not_last(plan, capsys) -> None:
-    main(["lint", str(plan), "-q"])
-    assert capsys.readouterr().err == ""
-    main(["lint", str(plan)])
-    assert "explain a rule: enginescope explain " in capsys.readouterr().err
 
 
 def test_verbose_names_files_once(plan, capsys) -> None:

@@ -1,7 +1,5 @@
 """Numbers that are none are mistakes of whoever typed them, said before anything is read or run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 

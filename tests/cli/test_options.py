@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.cli.main import main
@@ -22,10 +20,18 @@ def test_a_tag_that_no_run_could_have_is_refused_before_anything_runs(verb, text
     assert "is not a tag" in " ".join(capsys.readouterr().err.split())
 
 
-def test_shapes() -> None:
+def test_shapes_ranges_and_inputs(tmp_path) -> None:
     assert parse_shape("image:1x3x224x224").dims == (1, 3, 224, 224)
     assert parse_shape("Input:0:1x3").name == "Input:0"
     assert parse_shape("'Input:0':1X3").name == "Input:0"
+    found = parse_range("ids:0:30521")
+    assert (found.name, found.low, found.high) == ("ids", 0, 30521)
+    assert parse_range("a:b:-5:5").name == "a:b"
+    (tmp_path / "cat.npy").touch()
+    found = parse_input(f"image:{tmp_path / 'cat.npy'}")
+    assert (found.name, found.path) == ("image", str((tmp_path / "cat.npy").resolve()))
+    (tmp_path / "cat.npy").touch()
+    assert parse_input(f"input:0:{tmp_path / 'cat.npy'}").name == "input:0"
 
 
 @pytest.mark.parametrize(
@@ -36,32 +42,10 @@ def test_not_shapes(text) -> None:
         parse_shape(text)
 
 
-def test_ranges() -> None:
-    found = parse_range("ids:0:30521")
-    assert (found.name, found.low, found.high) == ("ids", 0, 30521)
-    assert parse_range("a:b:-5:5").name == "a:b"
-
-
 @pytest.mark.parametrize("text", ["ids", "ids:0", "ids:0:many"])
 def test_not_ranges(text) -> None:
     with pytest.raises(UsageError, match="not NAME:LOW:HIGH"):
         parse_range(text)
-
-
-def test_a_range_upside_down() -> None:
-    with pytest.raises(UsageError, match="above the upper"):
-        parse_range("ids:9:3")
-
-
-def test_inputs(tmp_path) -> None:
-    (tmp_path / "cat.npy").touch()
-    found = parse_input(f"image:{tmp_path / 'cat.npy'}")
-    assert (found.name, found.path) == ("image", str((tmp_path / "cat.npy").resolve()))
-
-
-def test_an_inputs_name_may_hold_a_colon(tmp_path) -> None:
-    (tmp_path / "cat.npy").touch()
-    assert parse_input(f"input:0:{tmp_path / 'cat.npy'}").name == "input:0"
 
 
 @pytest.mark.parametrize("file", ["absent.npy", "~nobody-of-that-name/cat.npy", "x" * 300])
@@ -76,16 +60,13 @@ def test_not_inputs(text) -> None:
         parse_input(text)
 
 
-def test_counts_and_durations() -> None:
+def test_counts_durations_and_limits() -> None:
     assert parse_count_or_duration("50") == 50
     assert isinstance(parse_count_or_duration("50"), int)
     assert parse_count_or_duration("200ms") == 200.0
     for text in ("²", "1e400s"):
         with pytest.raises(UsageError):
             parse_count_or_duration(text)
-
-
-def test_a_limit_is_neither_nothing_nor_endless() -> None:
     assert (parse_span_ms("2s"), parse_memory("1KiB")) == (2000.0, 1024)
     for parse, text in (
         (parse_span_ms, "0s"),
@@ -95,6 +76,8 @@ def test_a_limit_is_neither_nothing_nor_endless() -> None:
     ):
         with pytest.raises(UsageError, match=r"is not above 0|too large"):
             parse(text)
+    with pytest.raises(UsageError, match="above the upper"):
+        parse_range("ids:9:3")
 
 
 def test_warm_up_takes_a_time_a_count_or_both() -> None:

@@ -1,7 +1,5 @@
 """Nothing that is read is written over, and no two results go into one file."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

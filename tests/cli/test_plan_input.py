@@ -1,7 +1,5 @@
 """Every reading verb takes the same names, and each name means the same to all of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -21,11 +19,8 @@ SUMMARY = {"performance_summary": {"GPU Compute Time": [1.0, 2.0, 1.5, 1.5, 1.9]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
+def folder(store, tmp_path) -> Path:
     """An engine's plan, profile and metadata; the working directory is above it."""
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
     made = tmp_path / "engines"
     made.mkdir()
     (made / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
@@ -41,21 +36,17 @@ def stored(folder) -> str:
     return run.id
 
 
-def test_a_plan_file_with_what_is_named_like_it(folder) -> None:
+def test_a_plan_file_with_what_is_named_like_it_is_a_run_that_can_be_stored(folder) -> None:
     found = resolve_plan("engines/net.graph.json")
     assert (found.kind, found.where, found.name) == ("file", "engines/net.graph.json", "net")
     assert found.plan is not None
     assert found.profile is not None
-    assert found.whole is not None
     assert (found.whole.metric, found.whole.mean_ms) == ("gpu_compute", 1.5)
     assert [Path(one.path).name for one in found.artifacts] == [
         "net.graph.json",
         "net.profile.json",
         "net.profile.metadata.json",
     ]
-
-
-def test_a_plan_file_as_a_run_can_be_stored(folder) -> None:
     source = resolve_plan("engines/net.graph.json")
     run = source.as_run()
     assert (run.origin, run.job.subject.name, run.job.subject.kind) == ("imported", "net", "engine")
@@ -76,16 +67,13 @@ def test_a_folder_gives_every_engine_and_plans_those_with_one(folder) -> None:
     assert resolve_plan("engines").name == "net"
 
 
-def test_one_plan_is_wanted_and_there_are_two(folder) -> None:
+def test_one_plan_is_wanted_and_there_are_several(folder) -> None:
     (folder / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
     with pytest.raises(UsageError, match="engines holds 2 plans: net, other"):
         resolve_plan("engines")
-
-
-def test_of_many_plans_some_are_named_and_the_others_counted(folder) -> None:
-    for number in range(9):
+    for number in range(8):
         (folder / f"other{number}.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
-    with pytest.raises(UsageError, match=r"engines holds 10 plans: net, .* other6 and 2 more\n"):
+    with pytest.raises(UsageError, match=r"engines holds 10 plans: net, .* other5 and 2 more\n"):
         resolve_plan("engines")
 
 

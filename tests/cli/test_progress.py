@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -13,6 +11,10 @@ from tests.render.runs import failed_run
 from tests.runner.test_session import job
 
 
+def steady(samples: int, median_ms: float, **more) -> Progress:
+    return Progress(phase="steady_state", samples=samples, median_ms=median_ms, **more)
+
+
 @pytest.mark.parametrize(
     ("progress", "text"),
     [
@@ -22,24 +24,14 @@ from tests.runner.test_session import job
             "warming up · at most 2 s left",
         ),
         (
-            Progress(
-                phase="steady_state",
-                samples=1_827,
-                median_ms=2.413,
-                half_width_pct=0.4321,
-                elapsed_ms=4_000,
-                limit_ms=10_000,
-            ),
+            steady(1_827, 2.413, half_width_pct=0.4321, elapsed_ms=4_000, limit_ms=10_000),
             "measuring · 1,827 samples · median 2.413 ms ± 0.43 % · at most 6 s left",
         ),
         (
-            Progress(phase="steady_state", samples=5, median_ms=2.0, elapsed_ms=11, limit_ms=10),
+            steady(5, 2.0, elapsed_ms=11, limit_ms=10),
             "measuring · 5 samples · median 2.000 ms · at most 0 s left",
         ),
-        (
-            Progress(phase="steady_state", samples=1, median_ms=2.0),
-            "measuring · 1 sample · median 2.000 ms",
-        ),
+        (steady(1, 2.0), "measuring · 1 sample · median 2.000 ms"),
         (Progress(phase="something new"), "something new"),
     ],
 )

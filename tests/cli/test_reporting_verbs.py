@@ -1,7 +1,5 @@
 """Verbs that measure and report, on the command line: the answer, its files, and mistakes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -226,8 +224,7 @@ def test_an_interrupt_of_tune_says_what_stands(model, tmp_path, capfd, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr("enginescope.cli.verdicts.tune.tune_options", interrupted)
-    code = main(["tune", str(model), *THREADS, "--store", str(tmp_path / "store")])
-    assert code == 130
+    assert main(["tune", str(model), *THREADS, "--store", str(tmp_path / "store")]) == 130
     assert "x leads, not confirmed; 0 runs are stored" in " ".join(capfd.readouterr().err.split())
 
 

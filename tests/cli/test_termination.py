@@ -1,7 +1,5 @@
 """Being told to end: said once, with what stands."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.cli.main import main

@@ -1,7 +1,5 @@
 """All verbs of the command line, with the path of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 

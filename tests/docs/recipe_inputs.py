@@ -1,7 +1,5 @@
 """The files that the recipes of docs/how-to find in their folder, made or recorded here."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import sys

@@ -22,8 +22,6 @@ A comment directly above a block says what is special about it:
 Other fenced blocks with a ``title`` are files, written before the commands below them run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -209,7 +207,6 @@ class Folder:
         if line.endswith("&"):
             shell = ["bash", "-c", f"exec {line.removesuffix('&')}"]
             process = subprocess.Popen(shell, stderr=subprocess.PIPE, **options)
-            assert process.stderr is not None
             self._running.append(process)
             self.shown = process.stderr.readline()  # it listens when it has said so
             return 0

@@ -1,7 +1,5 @@
 """docs/explanation/comparison.md states what the code does, and the example of plans runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -36,8 +34,7 @@ def test_every_reason_of_a_difference_is_explained() -> None:
     text = section("Comparing plans")
     for cause in Cause:
         if cause is not Cause.PRECISION:  # called by its types
-            words = _CAUSES[cause].partition(",")[0]
-            assert words.removeprefix("only in ") in text, cause
+            assert _CAUSES[cause].partition(",")[0].removeprefix("only in ") in text, cause
 
 
 def test_looks_and_their_confidence() -> None:
@@ -50,18 +47,12 @@ def test_looks_and_their_confidence() -> None:
     assert f"matter ({THRESHOLD_PCT:g})" in text
 
 
-def test_verdicts() -> None:
+def test_figures_of_verdicts_and_pages_are_stated() -> None:
     named = set(re.findall(r"`([a-z-]+)`", first_cells(section("Verdicts"))))
     assert named == {one.value for one in VerdictKind}
-
-
-def test_the_assumed_variation() -> None:
     text = section("What the unit is")
     assert f"else ±{ASSUMED_SCATTER_PCT:g} %" in text
     assert f"assumption of ±{ASSUMED_SCATTER_PCT:g} %" in text
-
-
-def test_the_limit_of_a_page() -> None:
     assert f"Up to {MAX_CARRIED_PAIRS:,} pairs" in section("The page")
 
 

@@ -1,7 +1,5 @@
 """docs/explanation states the figures and names that the code has."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/reference/trex-counterparts.md: what its column "here" names exists; its Python runs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -101,9 +99,11 @@ def test_what_is_named_exists(span: str, names: dict[str, Any]) -> None:
         assert span in known, f"{span!r} is no chart, rule or column"
 
 
-def test_every_row_says_where() -> None:
+def test_every_row_says_where_and_every_chart_is_named() -> None:
     for trex, here, _ in ROWS:
         assert CODE.search(here) or SECTION.search(here), trex
+    named = " ".join(here for _, here, _ in ROWS)
+    assert {name for name in PLAN_CHARTS if name not in named} == set()
 
 
 def test_sections_of_the_page_exist() -> None:
@@ -121,12 +121,7 @@ def test_sections_of_the_page_exist() -> None:
     assert asked <= titles, asked - titles
 
 
-def test_every_chart_is_named() -> None:
-    named = " ".join(here for _, here, _ in ROWS)
-    assert {name for name in PLAN_CHARTS if name not in named} == set()
-
-
-def test_every_drop_down_entry_of_trex_is_there(shared: Path) -> None:
+def test_every_entry_linter_and_function_of_trex_is_there(shared: Path) -> None:
     plans = json.loads((shared / "goldens.json").read_bytes())["plans"]
     entries = {
         entry.partition("/")[2]
@@ -137,10 +132,6 @@ def test_every_drop_down_entry_of_trex_is_there(shared: Path) -> None:
     assert len(entries) == 29
     named = {part.strip() for trex, _, _ in ROWS for part in trex.split("·")}
     assert entries <= named, entries - named
-
-
-def test_every_linter_and_function_of_the_report_card_is_there(shared: Path) -> None:
-    plans = json.loads((shared / "goldens.json").read_bytes())["plans"]
     text = PAGE.read_text(encoding="utf-8")
     for plan in plans.values():
         for name in plan["report_card"]:

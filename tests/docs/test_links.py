@@ -1,7 +1,5 @@
 """Every link between files of this repository leads somewhere, on the site and on GitHub."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The README is short, its links are absolute, and its output is what the commands print."""
 
-from __future__ import annotations
-
 import re
 import struct
 from pathlib import Path

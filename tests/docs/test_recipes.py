@@ -1,7 +1,5 @@
 """Every command of the site's recipes runs, in a folder with the files that it names."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator
@@ -60,8 +58,7 @@ def test_the_commands_of_a_page_run(
             if not isinstance(step, Command):
                 folder.write(*step)
             elif is_run(step):
-                code = folder.run(step)
-                assert code in step.exit_codes, (step.line, folder.shown, folder.errors)
+                assert folder.run(step) in step.exit_codes, (step.line, folder.shown, folder.errors)
                 if step.is_exact:
                     assert shown_lines(step, folder.shown) == [*step.output], step.line
     finally:
@@ -90,17 +87,19 @@ def test_what_is_not_run_says_why() -> None:
     assert len(run) > 3 * len(skipped)
 
 
-def test_there_are_the_recipes_that_people_ask_for() -> None:
-    assert len(list(DOCS.glob("how-to/*.md"))) >= 15  # fourteen and their list
-
-
-def test_the_site_stays_short() -> None:
+def test_recipes_are_there_short_and_in_the_list_for_language_models() -> None:
     """Prose, without code blocks and tables: what a person reads."""
+    assert len(list(DOCS.glob("how-to/*.md"))) >= 15  # fourteen and their list
     words = 0
     for page in (DOCS / "index.md", *DOCS.glob("get-started/*.md"), *DOCS.glob("how-to/*.md")):
         text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
         words += sum(len(line.split()) for line in text.splitlines() if not line.startswith("|"))
     assert words <= 12_000
+    base = "https://enginescope.github.io/enginescope/"
+    listed = set(re.findall(rf"\({base}([\w/-]+)\.html\)", (DOCS / "llms.txt").read_text("utf-8")))
+    pages = [*DOCS.glob("get-started/*.md"), *DOCS.glob("how-to/*.md")]
+    ours = {str(page.relative_to(DOCS).with_suffix("")) for page in pages} - {"how-to/index"}
+    assert ours == {name for name in listed if not name.endswith("/index")}
 
 
 def test_a_command_is_made_short() -> None:
@@ -119,11 +118,3 @@ def test_a_command_is_made_short() -> None:
     assert short("for at in *.onnx; do enginescope bench $at; done") == (
         "for at in *.onnx; do enginescope bench $at --max-time 20ms --warmup 0; done"
     )
-
-
-def test_every_page_is_in_the_list_for_language_models() -> None:
-    base = "https://enginescope.github.io/enginescope/"
-    listed = set(re.findall(rf"\({base}([\w/-]+)\.html\)", (DOCS / "llms.txt").read_text("utf-8")))
-    pages = [*DOCS.glob("get-started/*.md"), *DOCS.glob("how-to/*.md")]
-    ours = {str(page.relative_to(DOCS).with_suffix("")) for page in pages} - {"how-to/index"}
-    assert ours == {name for name in listed if not name.endswith("/index")}

@@ -1,7 +1,5 @@
 """The built site asks nothing of another server."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """docs/reference/tensorrt.md names what there is: options, flags, precisions, files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -80,13 +78,11 @@ def test_precisions_are_in_the_versions_that_are_named(text) -> None:
         assert said[name] == ["yes" if one else "no" for one in has]
 
 
-def test_every_flag_of_build_is_explained(text) -> None:
+def test_flags_requests_metrics_and_memory_are_explained(text) -> None:
     flags = {name for one in build.params for name in one.opts if name.startswith("-")}
     assert len(flags) > 20
     assert flags <= set(MARKED.findall(section(text, "Building")))
 
-
-def test_every_way_to_issue_requests_is_explained(text) -> None:
     def nothing() -> None:
         """Carries the options."""
 
@@ -94,15 +90,9 @@ def test_every_way_to_issue_requests_is_explained(text) -> None:
     assert set(names) <= {name for one in bench.params for name in one.opts}
     explained = {one.split()[0].strip(",") for one in MARKED.findall(section(text, "Modes"))}
     assert set(names) <= explained
-
-
-def test_every_metric_of_a_run_is_explained(text) -> None:
     # imported; of ONNX Runtime's providers; of load tests
     elsewhere = {"end_to_end", "device_latency", "queueing", "service", "lateness"}
     assert set(METRICS) - elsewhere <= set(MARKED.findall(section(text, "Modes")))
-
-
-def test_every_figure_of_device_memory_is_explained(text) -> None:
     fields = {one.name for one in msgspec.structs.fields(DeviceMemory)}
     assert fields <= set(MARKED.findall(section(text, "Device memory")))
 

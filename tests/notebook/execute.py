@@ -1,7 +1,5 @@
 """Runs the notebooks and keeps their outputs: ``python -m tests.notebook.execute [NAME…]``."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Every chart of a page is on the result that Python returns, under the same key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

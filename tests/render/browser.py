@@ -1,7 +1,5 @@
 """Headless Chromium over the DevTools protocol, with the standard library alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import select
@@ -16,16 +14,9 @@ from typing import Any
 from tests.conftest import missing
 
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-    "--window-size=1280,800",
-    "--remote-debugging-pipe",
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--disable-quic", "--window-size=1280,800", "--remote-debugging-pipe"),
 )
 LIMIT_S = 60.0
 
@@ -88,9 +79,47 @@ class Tab:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def open(self, path: Path) -> None:
-        self.send("Page.navigate", url=path.as_uri())
+    def reset(self) -> None:
+        """Go to a blank page: with the usual size and media, nothing stored, no events."""
+        self.send("Page.navigate", url="about:blank")
+        self.send("Emulation.clearDeviceMetricsOverride")
+        self.send("Emulation.setEmulatedMedia", media="", features=[])
+        self.send("Storage.clearDataForOrigin", origin="file://", storageTypes="all")
+        self.events.clear()
+
+    def visit(self, url: str) -> None:
+        """Open `url` as a new page, also where it differs from the last in its fragment alone."""
+        self.send("Page.navigate", url="about:blank")
+        self.send("Page.navigate", url=url)
+
+    def open(self, path: Path, fragment: str = "") -> None:
+        self.visit(path.as_uri() + fragment)
         self.until("document.documentElement?.dataset.charts === 'drawn'")
+
+    def resize(self, width: int, height: int = 800, scale: int = 1) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+
+    def reduce_motion(self) -> None:
+        """Motion would have to be waited for."""
+        features = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+        self.send("Emulation.setEmulatedMedia", features=features)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            text = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
+            self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+            self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def fits(self, *widths: int) -> None:
+        """Wait until the page is as wide as the window, at each width."""
+        for width in widths:
+            self.resize(width)
+            self.until(f"innerWidth === {width} && document.documentElement.scrollWidth <= {width}")
 
     def draw_all(self) -> None:
         """Draw the charts that are out of sight too, as printing does."""
@@ -117,7 +146,7 @@ class Tab:
             for one in self.events
             if one.get("method") == "Network.requestWillBeSent"
         ]
-        return [url for url in asked if not url.startswith(("data:", "blob:"))]
+        return [url for url in asked if not url.startswith(("data:", "blob:", "about:"))]
 
     def complaints(self) -> list[Any]:
         """Exceptions, errors and warnings on the console, policy violations."""

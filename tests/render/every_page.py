@@ -1,7 +1,5 @@
 """A page of each kind, as files and as a server shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The outputs of a verb's answer, as functions of its report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs made by hand, for tests of what is shown of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a terminal shows of a run, as text."""
 
-from __future__ import annotations
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.render.base.text import summary
 from enginescope.render.base.text_table import as_text

@@ -1,7 +1,5 @@
 """Reading back an .xlsx file: a zip of XML, read without the library that wrote it."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

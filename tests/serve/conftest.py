@@ -1,5 +1,4 @@
-from __future__ import annotations
-
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -76,8 +75,6 @@ def served(
     store: Store, *more: Access | Taking | Configuration | None, port: int = 0, **named: Any
 ) -> Iterator:
     """A real server on loopback, with what `application` takes; yields its address."""
-    import socket
-
     try:
         import uvicorn  # noqa: F401
     except ImportError:
@@ -94,6 +91,15 @@ def served(
         finally:
             server.should_exit = server.force_exit = True
             thread.join(timeout=10)
+
+
+def raw_answer(address: str, path: str) -> bytes:
+    """What a server answers to a path as it is; a client would resolve its dots."""
+    port = int(address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        rest = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        connection.sendall(f"GET {path} {rest}".encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def wait_for(condition: Callable[[], bool], limit_s: float = 20.0) -> None:

@@ -1,7 +1,5 @@
 """The script of report pages: one file, compressed, kept by browsers; pages do not hold it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 
@@ -30,8 +28,7 @@ def test_the_script_is_compressed_and_kept(client) -> None:
     assert answer.headers["content-encoding"] == "gzip"
     assert int(answer.headers["content-length"]) < 340_000
     assert "immutable" in answer.headers["cache-control"]
-    digest = hashlib.sha256(answer.content).hexdigest()
-    assert digest[:16] in address
+    assert hashlib.sha256(answer.content).hexdigest()[:16] in address
     plain = client.get(address, headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.content == answer.content
@@ -46,11 +43,8 @@ def test_what_a_browser_has_is_not_sent_again(client) -> None:
         assert client.get(address, headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-def test_a_script_of_another_version_is_not_there(client) -> None:
+def test_scripts_are_of_this_version_or_in_exported_pages(client, store) -> None:
     assert client.get("/static/pages-0123456789abcdef.js").status_code == 404
-
-
-def test_exported_pages_hold_their_scripts(store) -> None:
     page = report_page([RunView(store.load_id("aaa111"))]).decode()
     assert not re.findall(r"<script src=", page)
     assert "&#39;sha256-" in page
@@ -62,5 +56,4 @@ def test_styles_are_whole(client) -> None:
     assert ':root[data-theme="dark"]' in text
     assert ".pages a[aria-current]" in text
     assert "&" not in text.replace("&:", "")
-    framed = client.get("/runs/aaa111").text
-    assert ".pages a[aria-current]" in framed.partition("<body>")[2]
+    assert ".pages a[aria-current]" in client.get("/runs/aaa111").text.partition("<body>")[2]

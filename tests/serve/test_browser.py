@@ -1,7 +1,5 @@
 """The pages in a browser: no complaint, no request elsewhere, filters, the keyboard."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -156,8 +154,7 @@ def test_the_way_to_compare_is_in_sight(tab, store, width: int) -> None:
     for number in range(60):
         store.save(a_run("many.onnx", id=f"run{number:03}", at=number))
     with served(store) as address:
-        size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False}
-        tab.send("Emulation.setDeviceMetricsOverride", **size)
+        tab.resize(width, 700)
         visit(tab, f"{address}/runs")
         box = "document.querySelector('[data-compare]').getBoundingClientRect()"
         assert tab.evaluate(f"{box}.top > 0 && {box}.bottom <= innerHeight")
@@ -170,8 +167,7 @@ def test_the_page_of_a_suite_that_runs_shows_the_next_row(tab, store) -> None:
 
     def put(*ended: CellRow, seconds: float = 900) -> None:
         claim = Claim(owner="gpu7 (process 12)", token="t", seconds=seconds)
-        change = SuiteChange(plan=plan, rows=ended, claim=claim)
-        store.suites.put_suite("nightly", change)
+        store.suites.put_suite("nightly", SuiteChange(plan=plan, rows=ended, claim=claim))
 
     line = "document.querySelector('#live').textContent"
     put(*rows[:2])

@@ -1,7 +1,5 @@
 """Connections that send nothing, too little or too slowly keep nobody else out."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The first page: how every job stands, what was asked last, and that it stays current."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 
@@ -104,7 +102,7 @@ def test_jobs_are_named_by_the_options_that_differ(tmp_path) -> None:
     assert re.search(r"trt\?device_id=1&tf32=\d · batch 1", chosen(text))
 
 
-def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
+def test_noisy_jobs_are_unknown_and_warnings_are_marked(tmp_path) -> None:
     store = Store(tmp_path / "store")
     for run in over_days([4.0] * 12, noise=0.1):
         store.save(run)
@@ -112,6 +110,13 @@ def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
         text = page_of(client)
     assert [state for _, state in jobs(text)] == ["too noisy"]
     assert "sessions vary too much to tell a change of 2 %" in text
+    store = Store(tmp_path / "few")
+    store.save(process(4.0, n=12))
+    with client_of(store) as client:
+        text = page_of(client)
+    assert "W-FEW-SAMPLES" in text
+    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\" class=\"some\">\s*<code>W-", text)
+    assert "W-FEW-SAMPLES" in chosen(text)
 
 
 def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_path) -> None:
@@ -131,11 +136,10 @@ def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_pat
         names = {model for model, _ in jobs(page_of(client, "/?state=unusable"))}
         assert names == {"busy.onnx", "also.onnx"}
         for run in store.rows():
-            page = client.get(f"/runs/{run.id}").text
-            assert ("not usable" in page) is (run.model in names)
+            assert ("not usable" in client.get(f"/runs/{run.id}").text) is (run.model in names)
 
 
-def test_filters_are_part_of_the_address(sessions) -> None:
+def test_filters_are_part_of_the_address_and_no_address_of_the_machine_is_shown(sessions) -> None:
     gpu = Environment(host=Host(name="gpu-7"), devices=(Device(name="NVIDIA H200"),))
     other = process(9.0, of=job("other.onnx"), environment=gpu, created="2026-03-01T00:00:00Z")
     sessions.save(other, tags=["branch"])
@@ -153,6 +157,8 @@ def test_filters_are_part_of_the_address(sessions) -> None:
         text = page_of(client, "/?machine=gpu-7")
     assert 'href="/?machine=gpu-7&amp;state=unknown">1 job without a verdict' in text
     assert "<option selected>gpu-7</option>" in text
+    with client_of(sessions) as client:
+        assert str(sessions.path) not in page_of(client)
 
 
 def test_the_newest_failure_needs_a_look(sessions) -> None:
@@ -198,12 +204,11 @@ def test_a_chosen_job_is_shown_beside_the_list(sessions) -> None:
         assert "<h2>better.onnx</h2>" in panel
         assert "Faster</strong>: −25" in panel
         compared = re.search(r'href="([^"]*)">Compare with the level before<', panel)[1]
-        page = unescape(client.get(compared).text)
-        assert "B is faster: 0.75" in page
+        assert "B is faster: 0.75" in unescape(client.get(compared).text)
         assert client.get(re.search(r'href="([^"]*)">Newest run<', panel)[1]).status_code == 200
 
 
-def test_machines_say_what_they_can_decide(sessions) -> None:
+def test_machines_say_what_they_can_decide_and_axes_where_they_end(sessions) -> None:
     load = Host(name="bench-9", cpu_model="Ryzen 9", cores_usable=8, load_1min=3.25)
     run = process(4.0, of=job("busy.onnx"), environment=Environment(host=load))
     sessions.save(run)
@@ -215,20 +220,10 @@ def test_machines_say_what_they_can_decide(sessions) -> None:
         FLOORS.record(sessions.path, replace(FLOOR, environment=run.environment.comparable_key()))
         text = page_of(client)
     assert noise_sentence(FLOOR) in unescape(text)
-
-
-def test_an_open_page_learns_of_a_suite_that_runs(sessions) -> None:
-    one = cell("net", "ort-cpu")
-    plan = result([], cells=(one, cell("net", "trt:fp16"))).plan
-    claim = Claim(owner="gpu7 (process 12)", token="t", seconds=900)
-    with client_of(sessions) as client:
-        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', page_of(client))[1]
-        sessions.suites.put_suite("nightly", SuiteChange(plan=plan, claim=claim))
-        assert "hx-trigger" in client.get(unescape(seen)).headers
-        text = page_of(client)
-        assert "is running on gpu7 (process 12): 0 of 2 cells" in text
-        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', text)[1]
-        assert "hx-trigger" not in client.get(unescape(seen)).headers
+    axis = Axis(limit_pct=10.0)
+    assert axis.px(0.0) == 55.0
+    assert axis.px(-10.0) == axis.px(-80.0) < axis.px(-9.0)
+    assert axis.px(10.0) == axis.px(300.0) > axis.px(9.0)
 
 
 def test_runs_are_grouped_by_what_asked_for_them(tmp_path) -> None:
@@ -290,7 +285,7 @@ def test_processes_of_a_ladder_or_a_load_test_are_a_question_and_no_job(tmp_path
         assert [state for _, state in jobs(page_of(client))] == ["unchanged"]  # it has a history
 
 
-def test_an_open_page_learns_of_changes(sessions) -> None:
+def test_an_open_page_learns_of_changes_and_of_a_suite_that_runs(sessions) -> None:
     with client_of(sessions) as client:
         text = page_of(client)
         address = re.search(r'hx-get="(/changes\?seen=\d+)"', text)[1]
@@ -299,6 +294,16 @@ def test_an_open_page_learns_of_changes(sessions) -> None:
         sessions.save(process(4.0, of=job("added.onnx")))
         wait_for(lambda: "hx-trigger" in client.get(address).headers)
         assert "added.onnx" in page_of(client, "/?state=unknown")
+    plan = result([], cells=(cell("net", "ort-cpu"), cell("net", "trt:fp16"))).plan
+    claim = Claim(owner="gpu7 (process 12)", token="t", seconds=900)
+    with client_of(sessions) as client:
+        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', page_of(client))[1]
+        sessions.suites.put_suite("nightly", SuiteChange(plan=plan, claim=claim))
+        assert "hx-trigger" in client.get(unescape(seen)).headers
+        text = page_of(client)
+        assert "is running on gpu7 (process 12): 0 of 2 cells" in text
+        seen = re.search(r'hx-get="(/changes\?seen=[^"]*)"', text)[1]
+        assert "hx-trigger" not in client.get(unescape(seen)).headers
 
 
 def test_only_models_with_other_runs_are_computed_again(sessions, monkeypatch) -> None:
@@ -343,28 +348,6 @@ def test_a_gate_marks_its_jobs(sessions) -> None:
         text = page_of(client)
     assert re.search(r'<a class="quiet-link bad" href="/gate/nightly">regression</a>', text)
     assert '<a href="/gate/nightly">gate nightly: failing</a>' in text
-
-
-def test_warnings_of_the_runs_are_marked(tmp_path) -> None:
-    store = Store(tmp_path / "store")
-    store.save(process(4.0, n=12))
-    with client_of(store) as client:
-        text = page_of(client)
-    assert "W-FEW-SAMPLES" in text
-    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\" class=\"some\">\s*<code>W-", text)
-    assert "W-FEW-SAMPLES" in chosen(text)
-
-
-def test_the_axis_ends_where_it_says() -> None:
-    axis = Axis(limit_pct=10.0)
-    assert axis.px(0.0) == 55.0
-    assert axis.px(-10.0) == axis.px(-80.0) < axis.px(-9.0)
-    assert axis.px(10.0) == axis.px(300.0) > axis.px(9.0)
-
-
-def test_no_address_of_the_machine_is_shown(sessions) -> None:
-    with client_of(sessions) as client:
-        assert str(sessions.path) not in page_of(client)
 
 
 def test_replaced_runs_change_the_page(sessions) -> None:

@@ -1,7 +1,5 @@
 """Figures of runs are computed once, also over restarts of the server."""
 
-from __future__ import annotations
-
 import time
 
 import msgspec
@@ -53,7 +51,9 @@ def test_figures_come_back_from_the_disk_as_they_were(store) -> None:
     assert read[1].figures[0].interval is not None
 
 
-def test_stored_figures_are_bounded(tmp_path, store, monkeypatch) -> None:
+def test_stored_figures_are_bounded_and_shown_where_they_cannot_be(
+    tmp_path, store, monkeypatch
+) -> None:
     monkeypatch.setattr(kept_runs, "MOST_STORED", 3)
     (row, *_) = store.rows(model="resnet")
     (figure,) = kept_runs.KeptFigures(KeptRuns(store)).read([row], "latency").figures
@@ -62,9 +62,6 @@ def test_stored_figures_are_bounded(tmp_path, store, monkeypatch) -> None:
         file.keep({key: figure})
     assert sorted(file.find("abcde")) == ["c", "d", "e"]
     assert file.find("abcde")["c"].value == figure.value
-
-
-def test_where_figures_cannot_be_stored_they_are_shown(tmp_path, store) -> None:
     (row, *_) = store.rows(model="resnet")
     (figure,) = kept_runs.KeptFigures(KeptRuns(store)).read([row], "latency").figures
     (tmp_path / "file").write_text("no folder")

@@ -1,7 +1,5 @@
 """What was computed is not computed again, and never shown once the store has changed."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random
@@ -102,7 +100,8 @@ def test_lists_of_an_unchanged_store_are_read_once(store, counted) -> None:
     assert counted["list"] == 1
 
 
-def test_a_change_is_seen_at_once(store) -> None:
+def test_a_change_is_seen_at_once_by_any_process(store) -> None:
+    """Another `Store` stands for it: nothing but files is shared."""
     with client_of(store) as client:
         for number in range(4):
             time.sleep(SETTLED_S * (number % 2))
@@ -114,10 +113,6 @@ def test_a_change_is_seen_at_once(store) -> None:
         store.delete("ccc0")
         assert "7 runs of 3 models" in client.get("/").text
         assert "/runs/ccc0" not in client.get("/runs").text
-
-
-def test_a_change_by_another_process(store) -> None:
-    """Another `Store` stands for it: nothing but files is shared."""
     other = Store(store.path)
     with client_of(store) as client:
         time.sleep(SETTLED_S)
@@ -154,8 +149,7 @@ def test_kept_pages_are_bounded(monkeypatch) -> None:
     monkeypatch.setattr(kept_pages, "MOST_PAGE_BYTES", 25_000 + 2 * kept_pages._PAGE_BYTES)
     asked = Asked(make)
     for path in ("/1", "/2", "/1", "/3", "/1", "/2"):
-        expected = random.Random(path).randbytes(10_000)
-        assert asked.get(path, state="same").body == expected
+        assert asked.get(path, state="same").body == random.Random(path).randbytes(10_000)
     assert made == ["/1", "/2", "/3", "/2"]
     assert asked.pages._pages.size <= 25_000 + 2 * kept_pages._PAGE_BYTES
     assert len(asked.pages._pages) == 2

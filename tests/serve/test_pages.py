@@ -1,7 +1,5 @@
 """What the pages show, and where they lead."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from html.parser import HTMLParser
@@ -32,12 +30,17 @@ def links(text: str) -> list[str]:
     return parser.found
 
 
-def test_the_first_page(client) -> None:
+def test_the_first_page_and_those_of_every_kind_have_the_same_links(client) -> None:
     wait_for(lambda: "; reading " not in client.get("/").text)
     answer = client.get("/")
     assert answer.status_code == 200
     assert "4 runs of 2 models" in answer.text
     assert "/runs/bbb222" in answer.text
+    for address in ("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files", *FRAMED):
+        text = client.get(address).text
+        top = text[text.index('<header class="top">') : text.index("</header>")]
+        assert links(top)[:4] == ["/", "/", "/runs", "/suites"], address
+        assert top.count("enginescope") == 1
 
 
 def test_an_empty_store(tmp_path) -> None:
@@ -66,12 +69,17 @@ def test_every_link_leads_somewhere(client) -> None:
     assert {"/runs/aaa111", "/runs/aaa111/files/artifacts/build.log", "/suites"} <= seen
 
 
-def test_names_are_text_everywhere(client) -> None:
+def test_names_are_text_and_nothing_is_loaded_from_elsewhere(client) -> None:
     for address in ("/", "/runs", "/runs/bbb111", "/runs?model=<b>x", "/runs?with=<b>x"):
         text = client.get(address).text
-        body = re.sub(r"(?s)<script.*?</script>", "", text)
-        assert "<b>" not in body, address
+        assert "<b>" not in re.sub(r"(?s)<script.*?</script>", "", text), address
     assert "&lt;b&gt;bert&lt;/b&gt;.onnx" in client.get("/runs").text
+    for address in ("/", "/runs", "/suites", "/runs/aaa111/files"):
+        for one in links(client.get(address).text):
+            assert one.startswith(("/", "#", "data:,")), one
+            assert not one.startswith("//")
+    for name in ("page.css", "htmx.min.js", "serve.js", "LICENSES.txt"):
+        assert client.get(f"/static/{name}").status_code == 200
 
 
 FRAMED = ("/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222")
@@ -85,14 +93,10 @@ ASKED = (
 )
 
 
-def test_runs_that_are_asked_for(client) -> None:
+def test_runs_that_are_asked_for_in_their_order(client) -> None:
     for query, expected in ASKED:
         text = client.get(f"/runs?{query}").text
-        found = re.findall(r'href="/runs/(\w+)"', text)
-        assert found == expected
-
-
-def test_runs_in_the_order_that_was_asked_for(client) -> None:
+        assert re.findall(r'href="/runs/(\w+)"', text) == expected
     for sort, expected in (
         ("oldest", ["aaa111", "aaa222", "bbb111", "bbb222"]),
         ("model", ["bbb222", "bbb111", "aaa222", "aaa111"]),
@@ -131,7 +135,7 @@ def test_runs_that_are_not_read_yet_are_not_without_warnings(store, monkeypatch)
             assert ('hx-trigger="load' in text) is (unread > 0)
 
 
-def test_what_cannot_be_asked(client) -> None:
+def test_what_there_is_not_and_what_cannot_be_asked(client) -> None:
     for query in (
         "page=0",
         "page=-1",
@@ -146,6 +150,13 @@ def test_what_cannot_be_asked(client) -> None:
         answer = client.get(f"/runs?{query}")
         assert answer.status_code == 400
         assert "Not shown" in answer.text
+    for address in ("/none", "/runs/none", "/suites/none", "/static/none", "/static/serve.css"):
+        answer = client.get(address)
+        assert answer.status_code == 404, address
+        assert "Not shown" in answer.text
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        for address in ("/", "/runs", "/runs/aaa111", "/runs/aaa111/files"):
+            assert client.request(method, address).status_code == 405
 
 
 def test_pages_of_many_runs(tmp_path, monkeypatch) -> None:
@@ -174,31 +185,24 @@ def test_the_report_of_a_run(client) -> None:
     assert policy.endswith("frame-ancestors 'none'")
 
 
-def test_files(client) -> None:
-    text = client.get("/runs/aaa111/files").text
-    assert "artifacts/build.log" in text
+def test_files_and_the_whole_of_a_run(client, store, tmp_path) -> None:
+    assert "artifacts/build.log" in client.get("/runs/aaa111/files").text
     answer = client.get("/runs/aaa111/files/artifacts/build.log")
     assert answer.text == "what the build said"
     assert answer.headers["content-disposition"] == 'attachment; filename="build.log"'
     assert answer.headers["content-type"] == "application/octet-stream"
     assert "No other files" in client.get("/runs/aaa222/files").text
-
-
-def test_a_whole_run(client, store, tmp_path) -> None:
     answer = client.get("/runs/aaa111/archive")
     assert "aaa111/run.json" in zipfile.ZipFile(BytesIO(answer.content)).namelist()
     (tmp_path / "one.zip").write_bytes(answer.content)
     assert Store(tmp_path / "other").import_zip(tmp_path / "one.zip").tags == ("main",)
 
 
-def test_a_history(client) -> None:
+def test_a_history_and_a_comparison(client) -> None:
     assert "History of resnet.onnx" in client.get("/history?model=resnet.onnx").text
     for query in ("model=none", "", "model=resnet", "model=resnet.onnx&metric=odd"):
         answer = client.get(f"/history?{query}")
         assert answer.status_code == 400, query
-
-
-def test_two_runs_compared(client) -> None:
     answer = client.get("/compare?run=aaa111&run=aaa222")
     assert answer.status_code == 200
     assert "aaa111" in answer.text
@@ -210,14 +214,6 @@ def test_two_runs_compared(client) -> None:
     assert "it crashed" in answer.text
     assert client.get("/compare?run=aaa111&run=none").status_code == 404
     assert client.get("/compare?tag=main").status_code == 404  # not of a comparison
-
-
-def test_every_page_has_the_same_links_at_the_top(client) -> None:
-    for address in ("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files", *FRAMED):
-        text = client.get(address).text
-        top = text[text.index('<header class="top">') : text.index("</header>")]
-        assert links(top)[:4] == ["/", "/", "/runs", "/suites"], address
-        assert top.count("enginescope") == 1
 
 
 def test_a_damaged_run_is_named(client, store) -> None:
@@ -290,28 +286,6 @@ def test_a_bug_has_the_headers_too(client, monkeypatch) -> None:
     assert "ZeroDivision" not in answer.text
 
 
-def test_what_there_is_not(client) -> None:
-    for address in ("/none", "/runs/none", "/suites/none", "/static/none", "/static/serve.css"):
-        answer = client.get(address)
-        assert answer.status_code == 404, address
-        assert "Not shown" in answer.text
-
-
-def test_nothing_can_be_changed(client) -> None:
-    for method in ("POST", "PUT", "DELETE", "PATCH"):
-        for address in ("/", "/runs", "/runs/aaa111", "/runs/aaa111/files"):
-            assert client.request(method, address).status_code == 405
-
-
-def test_nothing_is_loaded_from_elsewhere(client) -> None:
-    for address in ("/", "/runs", "/suites", "/runs/aaa111/files"):
-        for one in links(client.get(address).text):
-            assert one.startswith(("/", "#", "data:,")), one
-            assert not one.startswith("//")
-    for name in ("page.css", "htmx.min.js", "serve.js", "LICENSES.txt"):
-        assert client.get(f"/static/{name}").status_code == 200
-
-
 def test_a_store_in_a_database(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     store = Store(DatabaseUrl(f"sqlite:///{tmp_path / 'team.db'}"))
@@ -322,8 +296,7 @@ def test_a_store_in_a_database(tmp_path, monkeypatch) -> None:
     with client_of(store) as client:
         assert "2 runs of 1 model" in client.get("/").text
         assert "Distribution of latency" in client.get("/runs/aaa111").text
-        answer = client.get("/runs/aaa111/files/artifacts/build.log")
-        assert answer.text == "what the build said"
+        assert client.get("/runs/aaa111/files/artifacts/build.log").text == "what the build said"
         assert client.get("/compare?run=aaa111&run=aaa222").status_code == 200
         assert "History of resnet" in client.get("/history?model=resnet.onnx").text
         assert client.get("/runs/none").status_code == 404

@@ -1,13 +1,10 @@
 """No path outside the store can be read, however it is written."""
 
-from __future__ import annotations
-
 import json
-import socket
 
 import pytest
 
-from tests.serve.conftest import served
+from tests.serve.conftest import raw_answer, served
 from tests.store.stored_runs import edit
 
 SECRET = "nobody may read this"
@@ -46,13 +43,8 @@ def secret(store) -> None:
 
 
 FORMS = (
-    "/runs/{}",
-    "/runs/{}/files",
-    "/runs/{}/archive",
-    "/runs/aaa111/files/{}",
-    "/static/{}",
-    "/suites/{}",
-    "/compare?run=aaa111&run={}",
+    *("/runs/{}", "/runs/{}/files", "/runs/{}/archive", "/runs/aaa111/files/{}", "/static/{}"),
+    *("/suites/{}", "/compare?run=aaa111&run={}"),
 )
 
 
@@ -68,23 +60,16 @@ def test_ways_out(client) -> None:
 
 @pytest.mark.usefixtures("secret")
 def test_ways_out_that_no_client_tidies(store) -> None:
-    """Raw requests: a client would resolve the dots itself."""
     with served(store) as address:
-        port = int(address.rpartition(":")[2])
         for way in WAYS[:13]:
             for path in (f"/runs/{way}", f"/runs/aaa111/files/{way}", f"/static/{way}", f"/{way}"):
-                with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
-                    rest = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-                    one.sendall(f"GET {path} {rest}".encode())
-                    answer = b""
-                    while block := one.recv(65536):
-                        answer += block
+                answer = raw_answer(address, path)
                 assert SECRET.encode() not in answer
                 assert b"root:x:" not in answer
                 assert answer.startswith((b"HTTP/1.1 404", b"HTTP/1.1 400")), path
 
 
-def test_a_linked_run_is_none(client, store, tmp_path) -> None:
+def test_a_linked_run_record_or_file_is_none(client, store, tmp_path) -> None:
     outside = tmp_path / "outside"
     (store.runs_folder / "aaa222").rename(outside)
     edit(outside, id="link01")
@@ -92,16 +77,6 @@ def test_a_linked_run_is_none(client, store, tmp_path) -> None:
     for address in ("/runs/link01", "/runs/link01/files", "/runs/link01/archive"):
         assert client.get(address).status_code == 404
     assert client.get("/compare?run=aaa111&run=link01").status_code == 404
-
-
-def test_a_linked_record_is_none(client, store, tmp_path) -> None:
-    document = store.runs_folder / "aaa222" / "run.json"
-    document.rename(tmp_path / "run.json")
-    document.symlink_to(tmp_path / "run.json")
-    assert client.get("/runs/aaa222").status_code == 404
-
-
-def test_a_linked_file_is_none(client, store, tmp_path) -> None:
     (tmp_path / "secret.txt").write_text(SECRET)
     log = store.runs_folder / "aaa111" / "artifacts" / "build.log"
     log.unlink()
@@ -110,6 +85,13 @@ def test_a_linked_file_is_none(client, store, tmp_path) -> None:
     assert answer.status_code == 404
     assert SECRET not in answer.text
     assert SECRET.encode() not in client.get("/runs/aaa111/archive").content
+
+
+def test_a_linked_record_is_none(client, store, tmp_path) -> None:
+    document = store.runs_folder / "aaa222" / "run.json"
+    document.rename(tmp_path / "run.json")
+    document.symlink_to(tmp_path / "run.json")
+    assert client.get("/runs/aaa222").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["../../../secret.txt", "/etc/passwd", "../aaa222/run.json"])

@@ -1,7 +1,5 @@
 """The reverse proxy of the documentation, where nginx is there."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

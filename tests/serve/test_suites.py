@@ -1,7 +1,5 @@
 """The pages of suites: which there are, a cell's run behind it, the whole page, the table."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import datetime, timezone
@@ -35,13 +33,10 @@ def nightly(store):
         yield client
 
 
-def test_the_list(nightly) -> None:
+def test_the_list_and_models_by_backends(nightly, store) -> None:
     text = nightly.get("/suites").text
     assert 'href="/suites/nightly"' in text
     assert "4 cells: 2 ok, 1 crashed, 1 not done" in text
-
-
-def test_models_by_backends(nightly) -> None:
     text = nightly.get("/suites/nightly").text
     assert "8.00 ms" in text
     assert 'class="number heat-best"' in text
@@ -53,9 +48,6 @@ def test_models_by_backends(nightly) -> None:
     assert "<i>" not in text.partition("<script")[0]
     assert "&lt;i&gt;bert" in text
     assert "Cells that are not ok" in text
-
-
-def test_the_whole_page_and_the_table(nightly) -> None:
     answer = nightly.get("/suites/nightly")
     assert "Colors are ratios to the fastest" in answer.text
     assert "script-src 'self';" in answer.headers["content-security-policy"]
@@ -66,11 +58,7 @@ def test_the_whole_page_and_the_table(nightly) -> None:
     assert len(cells) == 4  # the heading, and a line for each cell that has ended
     assert "latency_ms" in cells[0]
     assert nightly.get("/suites/nightly/none.csv").status_code == 404
-
-
-def test_only_suites_of_the_list(nightly, store) -> None:
-    outside = SuiteFolder(store.path / "elsewhere")
-    outside.begin(result([timed(cell(), 1.0)]).plan)
+    SuiteFolder(store.path / "elsewhere").begin(result([timed(cell(), 1.0)]).plan)
     for name in ("elsewhere", "..%2felsewhere", "%2e%2e/elsewhere", ".", "%2e", "none"):
         for rest in ("", "/results.csv"):
             answer = nightly.get(f"/suites/{name}{rest}")

@@ -1,7 +1,5 @@
 """Tokens with names, scopes and an end; what is recorded of every push."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import datetime, timedelta, timezone
@@ -110,7 +108,7 @@ def test_the_shared_token_still_allows_all(store, tokens, tmp_path) -> None:
         assert 'href="/pushes"' in client.get("/runs").text
 
 
-def test_signing_in_without_the_scope_says_so(store, tokens, monkeypatch) -> None:
+def test_damaged_files_and_missing_scopes_let_nobody_in(store, tokens, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.serve.access._PAUSE_S", 0)
     token = tokens.create("ci", ("push",), None)
     with client_of(store, Access(named=tokens)) as client:
@@ -118,9 +116,6 @@ def test_signing_in_without_the_scope_says_so(store, tokens, monkeypatch) -> Non
         assert answer.status_code == 401
         assert "Token ci has no scope read" in answer.text
         assert "set-cookie" not in answer.headers
-
-
-def test_nobody_gets_in_while_the_file_is_damaged(store, tokens) -> None:
     token = tokens.create("ada", ("read",), None)
     with client_of(store, Access(named=tokens)) as client:
         whole = tokens.file.read_text()
@@ -164,7 +159,7 @@ def test_a_push_that_cannot_be_recorded_is_not_acknowledged(store, tokens, tmp_p
         assert "pushes.jsonl" in answer.json()["error"]
 
 
-def test_a_line_that_a_kill_cut_off_hides_no_other(tmp_path) -> None:
+def test_records_of_pushes_survive_kills_and_stay_small(tmp_path, monkeypatch) -> None:
     log = uploads.PushLog(tmp_path)
     push = uploads.Push(
         at="2026-11-23T10:00:00Z", token="ci", address="::1", run="a", status=201, result="stored"
@@ -174,9 +169,6 @@ def test_a_line_that_a_kill_cut_off_hides_no_other(tmp_path) -> None:
         file.write(b'{"at":"2026')
     log.add(replace(push, run="b"))
     assert [one.run for one in log.newest()] == ["b", "a"]
-
-
-def test_the_record_does_not_grow_for_ever(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(uploads, "MOST_BYTES", 1_000)
     log = uploads.PushLog(tmp_path)
     for at in range(200):
@@ -234,22 +226,19 @@ def test_mistakes_on_the_command_line(store, tokens, capsys, words, why) -> None
     assert why in capsys.readouterr().err
 
 
-def test_where_there_is_no_token_the_next_step_makes_one(store, capsys) -> None:
+def test_expired_or_missing_tokens_have_a_next_step(store, capsys, tokens) -> None:
     """It said "one of: " and named none."""
     assert tokens_of("revoke", "ada", store=store) == 2
     assert "enginescope serve tokens create makes one" in capsys.readouterr().err
+    tokens.create("old", ("read",), timedelta(seconds=-1))
+    assert main(["serve", "--store", str(store.path), "--port", "0"]) == 2
+    assert "have expired" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("option", "value"), [("--host", "0.0.0.0"), ("--store", "elsewhere")])
 def test_an_option_before_the_verb_is_not_ignored(capsys, option, value) -> None:
     assert main(["serve", option, value, "tokens", "list"]) == 2
     assert f"{option} before a verb of serve" in capsys.readouterr().err
-
-
-def test_a_server_whose_tokens_have_expired_does_not_open(store, tokens, capsys) -> None:
-    tokens.create("old", ("read",), timedelta(seconds=-1))
-    assert main(["serve", "--store", str(store.path), "--port", "0"]) == 2
-    assert "have expired" in capsys.readouterr().err
 
 
 def test_a_file_of_a_newer_enginescope(tokens) -> None:

@@ -1,7 +1,5 @@
 """Webhooks: told of a change of level once, signed, again until it is taken, never in the way."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import http.server
@@ -256,15 +254,12 @@ def test_a_change_that_moves_is_the_same_change() -> None:
     assert is_news(history, change, None)
 
 
-def test_a_history_keeps_its_key_whatever_else_there_is() -> None:
+def test_histories_keep_their_key_and_damaged_memories_begin_again(tmp_path) -> None:
     before, after = BEFORE[0], AFTER[-1]
     assert history_key(before, "latency") == history_key(after, "latency")
     assert history_key(before, "latency") != history_key(before, "p99")
     other = replace(before, job=replace(before.job, workload=replace(before.job.workload, batch=4)))
     assert history_key(before, "latency") != history_key(other, "latency")
-
-
-def test_a_memory_that_is_damaged_is_begun_again(tmp_path) -> None:
     for text in ("", "{", '{"schema_version": 9}'):
         (tmp_path / "x.json").write_text(text)
         assert read_memory(tmp_path / "x.json").seen == {}

@@ -1,7 +1,5 @@
 """``validate`` and ``depth``, ended from outside: nothing stays but what stored runs name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -81,7 +79,7 @@ def test_depth_while_timing(tmp_path, number) -> None:
     assert said.count("interrupted") == 1
 
 
-def test_inputs_of_stored_runs_stay(tmp_path) -> None:
+def test_inputs_of_stored_runs_stay_and_without_one_no_folder(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"a")
     kept = SavedInputs(tmp_path / "inputs")
     for number in (1, 2, 3):
@@ -93,12 +91,8 @@ def test_inputs_of_stored_runs_stay(tmp_path) -> None:
         later.keep(number, tmp_path / "a")
     later.drop_but(0)  # the first is of an earlier run
     assert [one.name for one in (tmp_path / "inputs").iterdir()] == ["1.npz"]
-
-
-def test_without_a_stored_run_no_folder_stays(tmp_path) -> None:
-    (tmp_path / "a").write_bytes(b"a")
-    kept = SavedInputs(tmp_path / "inputs")
-    kept.drop_but(0)
-    kept.keep(1, tmp_path / "a")
-    kept.drop_but(0)
-    assert not (tmp_path / "inputs").exists()
+    none = SavedInputs(tmp_path / "none")
+    none.drop_but(0)
+    none.keep(1, tmp_path / "a")
+    none.drop_but(0)
+    assert not (tmp_path / "none").exists()

@@ -1,7 +1,5 @@
 """``validate`` from end to end, on models made here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -100,8 +98,7 @@ def test_random_samples_go_to_every_side_alike(tmp_path, capsys) -> None:
     assert not worse["passes"]
     assert found["num_samples"] == 3
     assert "fp32 on the CPU, 1 thread" in found["reference_note"]
-    each = json.loads((out / "per_sample_diff.json").read_text())
-    assert len(each["sides"][0]["samples"]) == 3
+    assert len(json.loads((out / "per_sample_diff.json").read_text())["sides"][0]["samples"]) == 3
     assert json.loads((out / "output_diff.json").read_text())["sides"] == found["sides"]
     with np.load(out / "samples" / "inputs" / "000001.npz") as inputs:
         x = inputs["x"]
@@ -166,12 +163,17 @@ def test_bindings_come_first(tmp_path, capsys) -> None:
 
 
 @pytest.mark.slow
-def test_outputs_of_other_names_are_verdicts(tmp_path, capsys) -> None:
+def test_outputs_of_other_names_are_verdicts_and_shapes_further_samples(tmp_path, capsys) -> None:
     model = perceptron(tmp_path / "net.onnx")
     renamed = perceptron(tmp_path / "renamed.onnx", name="z")
     status, found = run(capsys, renamed, "--reference", model, "--samples", 1)
     assert status == 1
     assert sorted(codes(found)) == ["extra", "missing"]
+    shapes = ("--input-shape", "x:2,4", "--input-shape", "x:5x4", "--input-shape", "x:9,4")
+    status, found = run(capsys, model, "--on", EXACT, *shapes, "--samples", 2)
+    assert status == 0
+    assert found["num_samples"] == 6
+    assert found["sides"][0]["outputs"][0]["shapes"] == [[2, 3], [5, 3], [9, 3]]
 
 
 @pytest.mark.slow
@@ -180,20 +182,9 @@ def test_stored_answers_are_a_reference(tmp_path, capsys) -> None:
     run(capsys, model, "--on", EXACT, "--samples", 2, "--batch", 3, "-o", out)
     again = ("--data", out / "samples" / "inputs", "--reference", out / "samples" / "reference")
     assert run(capsys, model, *again)[0] == 0
-    worse = perceptron(tmp_path / "worse.onnx", -WEIGHTS)
-    status, found = run(capsys, worse, *again)
+    status, found = run(capsys, perceptron(tmp_path / "worse.onnx", -WEIGHTS), *again)
     assert status == 1
     assert {"error", "systematic-scale"} <= set(codes(found))
-
-
-@pytest.mark.slow
-def test_shapes_given_again_are_further_samples(tmp_path, capsys) -> None:
-    model = perceptron(tmp_path / "net.onnx")
-    shapes = ("--input-shape", "x:2,4", "--input-shape", "x:5x4", "--input-shape", "x:9,4")
-    status, found = run(capsys, model, "--on", EXACT, *shapes, "--samples", 2)
-    assert status == 0
-    assert found["num_samples"] == 6
-    assert found["sides"][0]["outputs"][0]["shapes"] == [[2, 3], [5, 3], [9, 3]]
 
 
 @pytest.mark.slow
@@ -265,8 +256,7 @@ def test_a_row_is_of_use_beside_limits_that_leave_it_something(tmp_path, limits)
     ],
 )
 def test_mistakes_are_said_in_a_line(tmp_path, capsys, arguments, said) -> None:
-    model = perceptron(tmp_path / "net.onnx")
-    assert main(["validate", str(model), *arguments]) == 2
+    assert main(["validate", str(perceptron(tmp_path / "net.onnx")), *arguments]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -1,7 +1,5 @@
 """Honest conversions of real nets, and the same answers broken."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -150,8 +148,7 @@ def test_a_net_of_dynamic_shapes_is_compared_at_each(shared, capsys) -> None:
     )  # fmt: skip
     assert status == 0
     assert found["num_samples"] == 6
-    lengths = found["sides"][0]["outputs"][0]["shapes"]
-    assert [one[1] for one in lengths] == [8, 16, 32]
+    assert [one[1] for one in found["sides"][0]["outputs"][0]["shapes"]] == [8, 16, 32]
 
 
 def test_fp16_that_the_cpu_computes_in_fp32_is_said(convnet, capsys) -> None:

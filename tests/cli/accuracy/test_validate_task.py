@@ -1,7 +1,5 @@
 """``validate --task``: pairs by base name, limits, sides alone, on pictures made here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

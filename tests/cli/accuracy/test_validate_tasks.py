@@ -1,7 +1,5 @@
 """``validate --task`` of every kind, end to end, on models that only hand their input on."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -99,8 +97,7 @@ def test_classes_of_pixels(tmp_path, capsys) -> None:
         save(tmp_path / "labels" / f"{number}.png", labels)
         shares.append(np.mean((pixels.argmax(axis=-1) == labels)[labels < 255]))
     given = ("--images", tmp_path / "images", "--targets", tmp_path / "labels")
-    task = task_of(capsys, net, "--task", "segmentation", *given)
-    (side,) = task["sides"]
+    (side,) = task_of(capsys, net, "--task", "segmentation", *given)["sides"]
     assert side["values"]["pixel_accuracy"] == pytest.approx(100 * np.mean(shares))
     assert [one["name"] for one in side["parts"]] == ["0", "1", "2"]
 

@@ -1,7 +1,5 @@
 """The verb as a user runs it: real processes, real models, a store of its own."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -72,11 +70,7 @@ def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
 
 def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:
     backends = [
-        "ort-cpu",
-        "fake?fault=segfault",
-        "fake",
-        "fake?fault=hang",
-        "fake?fault=memory",
+        *("ort-cpu", "fake?fault=segfault", "fake", "fake?fault=hang", "fake?fault=memory"),
         "ort-cpu?intra_op_num_threads=1",
     ]
     on = [part for backend in backends for part in ("--on", backend)]
@@ -227,8 +221,7 @@ def test_a_full_store_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:
     status = main([*given, "--store", str(tmp_path / "store"), "--json"])
     shown = capsys.readouterr()
     assert status == 3
-    runs = json.loads(shown.out)["runs"]
-    assert [run["summaries"][0]["n"] for run in runs] == [9, 9]
+    assert [run["summaries"][0]["n"] for run in json.loads(shown.out)["runs"]] == [9, 9]
     assert "2 runs were measured but not stored" in shown.err
     assert shown.err.count("No space left on device") == 1
     assert str(tmp_path / "store") in shown.err

@@ -1,7 +1,5 @@
 """bench --compare and noise: processes that end at once, with planted medians; some real ones."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re
@@ -21,17 +19,9 @@ from enginescope.records.tensor import DataType, Tensor
 from enginescope.runner import session
 from enginescope.services.measurement.interleaved import PROCESS_STOP
 from enginescope.store import run_folder
-from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from enginescope.store.sql import index_repair
 from tests.analysis.in_turn import process
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    return Store()
 
 
 @pytest.fixture
@@ -167,27 +157,35 @@ def test_a_copy_under_another_name_is_the_same_file_until_an_option_differs(
     assert "same file" not in capsys.readouterr().err
 
 
-def test_three_sides_end_when_both_pairs_are_decided(store, played, convnet, capsys) -> None:
+def test_every_two_of_three_sides_are_decided_with_an_interval(
+    store, played, convnet, capsys
+) -> None:
     assert main(["bench", str(convnet), *fakes(200, 230, 170), "--compare"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "B is slower: 1.1" in text
     assert "C is faster: 0.8" in text
+    assert "Latency of every two sides" in text
+    assert "C ÷ B 0.7" in text
+    tag = f"cmp-{store.load('latest').turn.comparison}"
+    assert main(["compare", tag, "--json"]) == 0
+    (other,) = json.loads(capsys.readouterr().out)["measured"]["other_pairs"]
+    assert (other["a"], other["b"]) == ("B", "C")
+    interval = other["verdicts"][0]["estimate"]["interval"]
+    assert interval["low"] < 170 / 230 < interval["high"]
 
 
-def test_a_process_is_timed_for_a_second_unless_told(store, played, convnet) -> None:
+def test_the_maximum_time_is_of_all_rounds_and_a_process_is_timed_for_a_second(
+    store, played, convnet, capsys
+) -> None:
+    main(["bench", str(convnet), *fakes(200, 300), "--compare", "--max-time", "1ms"])
+    assert len(store.rows()) == 2
+    shown = capsys.readouterr()
+    assert "the maximum time was over after 1 of 60 rounds" in " ".join(shown.err.split())
     main(["bench", str(convnet), *fakes(200, 300), "--compare"])
     assert {job.workload.stop for job in played.jobs} == {PROCESS_STOP}
     played.jobs.clear()
     main(["bench", str(convnet), *fakes(200, 300), "--compare", "--iterations", "30"])
     assert {job.workload.stop.iterations for job in played.jobs} == {30}
-
-
-def test_the_maximum_time_is_of_all_rounds(store, played, convnet, capsys) -> None:
-    main(["bench", str(convnet), *fakes(200, 300), "--compare", "--max-time", "1ms"])
-    assert len(store.rows()) == 2
-    assert {job.workload.stop for job in played.jobs} == {PROCESS_STOP}
-    shown = capsys.readouterr()
-    assert "the maximum time was over after 1 of 60 rounds" in " ".join(shown.err.split())
 
 
 def test_a_side_that_cannot_be_measured_is_exit_code_three(store, played, convnet, capsys) -> None:
@@ -306,10 +304,19 @@ def test_noise_as_json(store, played, convnet, capsys) -> None:
     assert made["measured"]["comparison"] == made["noise_floor"]["comparison"]
 
 
-def test_noise_of_what_fails(store, played, convnet, capsys) -> None:
+def test_noise_of_what_fails_or_says_nothing_is_not_recorded(
+    store, played, convnet, capsys
+) -> None:
     played.failing = "9"
     assert main(["doctor", "--noise", str(convnet), "--on", "fake?seed=9"]) == 3
     assert "died of SIGSEGV" in capsys.readouterr().out
+    assert FLOORS.read(store.path) == ()
+    played.noise = 1.5
+    assert main(["doctor", "--noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
+    shown = capsys.readouterr()
+    assert "This machine can detect differences from" in shown.out
+    assert "the noise floor is not recorded" in shown.err
+    assert "measure again when the machine is idle" in shown.err
     assert FLOORS.read(store.path) == ()
 
 
@@ -340,21 +347,6 @@ def test_onnx_runtime_with_itself_is_neither_faster_nor_slower(store, convnet, c
     assert pair["verdicts"][0]["kind"] in ("same", "inconclusive")
 
 
-def test_every_two_of_three_sides_have_an_interval(store, played, convnet, capsys) -> None:
-    given = ["bench", str(convnet), *fakes(200, 230, 170), "--compare"]
-    assert main(given) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "Latency of every two sides" in text
-    assert "C ÷ B 0.7" in text
-    tag = f"cmp-{store.load('latest').turn.comparison}"
-    assert main(["compare", tag, "--json"]) == 0
-    measured = json.loads(capsys.readouterr().out)["measured"]
-    (other,) = measured["other_pairs"]
-    assert (other["a"], other["b"]) == ("B", "C")
-    interval = other["verdicts"][0]["estimate"]["interval"]
-    assert interval["low"] < 170 / 230 < interval["high"]
-
-
 @pytest.fixture
 def full_store(monkeypatch) -> str:
     """A store that fills up with its third run."""
@@ -381,13 +373,3 @@ def test_a_full_store_loses_no_figure_of_a_comparison(
     assert shown.err.count(full_store) == 1
     for part in (f"{2 * LOOKS[0] - 2} runs were measured but not stored", str(store.path)):
         assert part in shown.err
-
-
-def test_noise_that_says_nothing_is_not_recorded(store, played, convnet, capsys) -> None:
-    played.noise = 1.5
-    assert main(["doctor", "--noise", str(convnet), "--on", "fake", "--rounds", "8"]) == 3
-    shown = capsys.readouterr()
-    assert "This machine can detect differences from" in shown.out
-    assert "the noise floor is not recorded" in shown.err
-    assert "measure again when the machine is idle" in shown.err
-    assert FLOORS.read(store.path) == ()

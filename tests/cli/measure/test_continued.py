@@ -1,7 +1,5 @@
 """compare --continue and bench --compare --continue: rounds that are added to recorded ones."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -21,13 +19,6 @@ from enginescope.store.archive import Store
 from tests.analysis.in_turn import HOST, process
 
 HERE = Environment(host=HOST, versions={"onnxruntime": "1.20"})
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    return Store()
 
 
 @pytest.fixture
@@ -114,8 +105,7 @@ def test_what_is_interrupted_and_continued_ends_like_what_was_not(
     if after % 2:  # a round that was cut off is not finished, hours later, but left out
         played.seen = Counter(dict.fromkeys(played.seen, min(played.seen.values())))
     assert main(["compare", tag, "--continue", "--json", *other]) == 0
-    again = judged(capsys.readouterr().out)
-    assert {**again, **counts(whole)} == whole
+    assert {**judged(capsys.readouterr().out), **counts(whole)} == whole
 
 
 def test_the_order_of_the_sides_goes_on_where_it_ended(store, played, convnet, tmp_path) -> None:
@@ -303,5 +293,4 @@ def test_a_comparison_without_recorded_looks_is_refused(store, played, convnet, 
         for side in "AB":
             turn = RoundPosition(comparison="0a1b2c3d", side=side, round=number, place=0)
             store.save(process(1.0, turn=turn), tags=["cmp-0a1b2c3d"])
-    said = refused(capsys, "compare", "cmp-0a1b2c3d", "--continue")
-    assert "its looks are not recorded" in said
+    assert "its looks are not recorded" in refused(capsys, "compare", "cmp-0a1b2c3d", "--continue")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 from importlib.metadata import PackageNotFoundError
@@ -15,11 +13,15 @@ from tests.probe.test_nvml import fake_nvml
 from tests.test_lock import PROJECT
 
 
-def test_screen(capsys) -> None:
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
+def test_screen_json_and_the_command_of_a_self_test(verb) -> None:
+    code, shown, _ = verb("doctor")
+    assert code == 0
     assert "ort-cpu" in shown
     assert "timer" in shown
+    assert "no self-test of this machine; enginescope doctor --self-test" in shown
+    code, shown, _ = verb("doctor", "--json")
+    usable = {one["name"]: one["usable"] for one in json.loads(shown)["backends"]}
+    assert (code, usable["ort-cpu"]) == (0, True)
 
 
 def test_a_gpu_and_its_highest_clocks(monkeypatch, capsys) -> None:
@@ -53,10 +55,6 @@ def test_a_self_test_is_measured_stored_and_shown(verb, tmp_path) -> None:
     assert "measured today" in out
 
 
-def test_without_a_self_test_its_command_is_named(verb) -> None:
-    assert "no self-test of this machine; enginescope doctor --self-test" in verb("doctor")[1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "flag"),
     [(("m.onnx",), "MODEL"), (("--on", "fake"), "--on"), (("--max-time", "2min"), "--max-time")],
@@ -82,22 +80,11 @@ def test_options_of_one_measurement_are_refused_in_the_other(verb, arguments, wh
     assert why in err
 
 
-def test_json(capfdbinary) -> None:
-    assert main(["doctor", "--json"]) == 0
-    found = json.loads(capfdbinary.readouterr().out)
-    usable = {one["name"]: one["usable"] for one in found["backends"]}
-    assert usable["ort-cpu"] is True
-
-
 def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
     found = doctor()
     for part in (*found.backends, *found.extras):
         assert part.usable or part.hint
-
-
-def test_every_extra_is_listed() -> None:
-    declared = set(PROJECT["project"]["optional-dependencies"])
-    assert {one.name for one in doctor().extras} == declared
+    assert {one.name for one in doctor().extras} == set(PROJECT["project"]["optional-dependencies"])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Files of an engine recorded on an H200, of which several tests are."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,19 +1,16 @@
 """The verb ``archive``, and archives given to the verbs that read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
 import zipfile
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from enginescope.cli.main import main
 from enginescope.store.archive import Store
-from tests.fakes import loading, models
+from tests.fakes import models
 from tests.fakes.driving import BATCHES, plan_of
 from tests.render.runs import imported_run, measured_run
 
@@ -22,11 +19,8 @@ READERS = (("explore",), ("lint",), ("report",), ("import",))
 
 
 @pytest.fixture
-def folder(data: Path, tmp_path, monkeypatch) -> Path:
+def folder(data: Path, store, tmp_path) -> Path:
     """What ``process`` leaves, with an engine and a timing cache; works above it."""
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
     made = tmp_path / "out"
     made.mkdir()
     for one in (data / "trt86-h200-process").iterdir():
@@ -44,16 +38,6 @@ def archive(folder, capsys) -> Path:
     assert main(["archive", "create", "net.tea", "out"]) == 0
     capsys.readouterr()
     return Path("net.tea")
-
-
-@pytest.fixture
-def use():
-    with ExitStack() as stack:
-
-        def loaded(version: str = "10.16.1"):
-            return stack.enter_context(loading.loaded(version))
-
-        yield loaded
 
 
 def trex(fake=None) -> Path:
@@ -102,9 +86,12 @@ def test_every_verb_reads_it_as_the_folder(archive, folder, verb, capsys) -> Non
     assert "/tmp/" not in of_archive.out + of_archive.err
 
 
-def test_two_archives_are_compared(archive, capsys) -> None:
+def test_archives_are_compared_and_findings_name_the_file_in_them(archive, capsys) -> None:
     assert main(["compare", "net.tea", "net.tea"]) == 0
     assert re.search(r"^ *A +small_convnet", capsys.readouterr().out, re.MULTILINE)
+    assert main(["lint", "net.tea", "--json"]) in (0, 1)
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert plan["source"] == f"net.tea/{NAME}.graph.json"
 
 
 def test_nothing_is_left_behind(archive, tmp_path, monkeypatch) -> None:
@@ -117,12 +104,6 @@ def test_nothing_is_left_behind(archive, tmp_path, monkeypatch) -> None:
     run = Store().load("latest")
     assert {one.kind for one in run.artifacts} >= {"plan", "trtexec_times", "trtexec_log"}
     assert len(Store().artifact_paths("latest")) == len(run.artifacts)
-
-
-def test_findings_name_the_file_in_the_archive(archive, capsys) -> None:
-    assert main(["lint", "net.tea", "--json"]) in (0, 1)
-    (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    assert plan["source"] == f"net.tea/{NAME}.graph.json"
 
 
 def test_a_run_with_all_its_files(folder, capsys) -> None:
@@ -141,18 +122,14 @@ def test_a_run_with_all_its_files(folder, capsys) -> None:
     assert "Slowest layers" in capsys.readouterr().out
 
 
-def test_a_run_without_a_plan_can_be_looked_into(folder, capsys) -> None:
+def test_runs_can_be_looked_into_in_archives_and_exports(folder, capsys) -> None:
     Store().save(measured_run())
     assert main(["archive", "create", "run.tea", "latest"]) == 0
     assert main(["explore", "run.tea"]) == 0
     assert "MatMul" in capsys.readouterr().out
     assert main(["lint", "run.tea"]) == 2
     assert "run.tea/runs/" in capsys.readouterr().err
-
-
-def test_an_exported_run_is_an_archive_too(folder, capsys) -> None:
-    run = imported_run()
-    Store().save(run)
+    Store().save(imported_run())
     assert main(["runs", "export", "latest", "run.zip"]) == 0
     assert main(["explore", "run.zip"]) == 0
     assert "Slowest layers" in capsys.readouterr().out
@@ -208,35 +185,19 @@ def test_times_do_without_the_engine(folder, capsys, monkeypatch) -> None:
     assert "Slowest layers" in shown.out
 
 
-def test_files_and_folders_together(folder, capsys) -> None:
+def test_files_and_folders_together_without_hidden_ones_and_links(folder, capsys) -> None:
     Path("other").mkdir()
     Path("other/notes.txt").write_text("x")
     Path("alone.txt").write_text("y")
     assert main(["archive", "create", "net.tea", "out", "other", "alone.txt", "--json"]) == 0
     names = {one["name"] for one in json.loads(capsys.readouterr().out)["files"]}
     assert {f"out/{NAME}", "other/notes.txt", "alone.txt"} <= names
-
-
-def test_hidden_files_links_and_the_archive_itself_stay_out(folder, capsys) -> None:
     (folder / ".secret").write_text("x")
     (folder / "link").symlink_to("/etc/passwd")
     assert main(["archive", "create", "out/net.tea", "out"]) == 0
     assert main(["archive", "create", "out/net.tea", "out", "--force"]) == 0
     with zipfile.ZipFile("out/net.tea") as packed:
         assert not {".secret", "link", "net.tea"} & set(packed.namelist())
-
-
-def test_extracting(archive, folder, capsys) -> None:
-    assert main(["archive", "extract", "net.tea"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert {Path(line).name for line in printed} == {one.name for one in folder.iterdir()}
-    assert (Path("net") / NAME).read_bytes() == (folder / NAME).read_bytes()
-    assert main(["archive", "extract", "net.tea"]) == 2
-    assert "a file of this name exists" in capsys.readouterr().err
-    assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
-    assert [one.name for one in Path("one").iterdir()] == ["timing.cache"]
-    assert main(["archive", "extract", "net.tea", "timing.cach"]) == 2
-    assert "did you mean timing.cache?; --output names a folder" in capsys.readouterr().err
 
 
 def test_a_changed_file_is_told(archive, capsys) -> None:
@@ -289,11 +250,21 @@ def test_what_cannot_be_done(folder, arguments, message, capsys) -> None:
     assert "Traceback" not in shown
 
 
-def test_an_archive_is_not_overwritten_unasked(archive, capsys) -> None:
+def test_an_archive_is_not_overwritten_unasked_and_extracted_whole(archive, capsys, folder) -> None:
     before = archive.read_bytes()
     assert main(["archive", "create", "net.tea", "out"]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
     assert archive.read_bytes() == before
+    assert main(["archive", "extract", "net.tea"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert {Path(line).name for line in printed} == {one.name for one in folder.iterdir()}
+    assert (Path("net") / NAME).read_bytes() == (folder / NAME).read_bytes()
+    assert main(["archive", "extract", "net.tea"]) == 2
+    assert "a file of this name exists" in capsys.readouterr().err
+    assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
+    assert [one.name for one in Path("one").iterdir()] == ["timing.cache"]
+    assert main(["archive", "extract", "net.tea", "timing.cach"]) == 2
+    assert "did you mean timing.cache?; --output names a folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["explore", "lint", "report", "import"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -9,20 +7,11 @@ import pytest
 from enginescope.cli.main import main
 from enginescope.services.declared import declared
 from enginescope.services.plans.explore_request import ExploreRequest
-from enginescope.store.archive import Store
 from tests.analysis.layers.test_layer_table import several
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.render.runs import imported_run, measured_run
 from tests.store.test_archive import a_run
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    return Store()
 
 
 @pytest.fixture
@@ -45,7 +34,7 @@ def test_a_plan_with_its_neighbours(plan, capsys) -> None:
     ]
 
 
-def test_named_files(plan, tmp_path, capsys) -> None:
+def test_named_files_and_folders_of_one_engine(plan, tmp_path, capsys) -> None:
     times, timing = tmp_path / "t.json", tmp_path / "m.json"
     times.write_text(json.dumps([{"count": 2}, {"name": "conv + relu", "averageMs": 3.0}]))
     summary = {"GPU Compute Time": [1.0, 2.0, 1.5, 1.5, 1.9]}
@@ -56,9 +45,6 @@ def test_named_files(plan, tmp_path, capsys) -> None:
     assert "3.000 ms" in shown
     assert "the profiler reported 3.000 ms" in shown
     assert "GPU compute time 1.500 ms" in shown
-
-
-def test_a_folder_of_one_engine(plan, capsys) -> None:
     assert main(["explore", str(plan.parent)]) == 0
     assert "conv + relu" in capsys.readouterr().out
 
@@ -83,19 +69,16 @@ def test_a_stored_run(store, tmp_path, capsys) -> None:
         assert "Slowest layers" in capsys.readouterr().out
 
 
-def test_a_run_without_a_plan(store, capsys) -> None:
+def test_runs_without_a_plan_or_anything_to_look_into(store, capsys) -> None:
     store.save(measured_run())
     assert main(["explore", "latest"]) == 0
     assert "MatMul" in capsys.readouterr().out
-
-
-def test_a_run_with_nothing_to_look_into(store, capsys) -> None:
     store.save(a_run(plan=None, profile=None))
     assert main(["explore", "latest"]) == 2
     assert "neither a plan nor layer times" in capsys.readouterr().err
 
 
-def test_json_and_csv(plan, tmp_path, capsys) -> None:
+def test_json_and_csv_or_why_they_cannot_be_written(plan, tmp_path, capsys) -> None:
     target = tmp_path / "layers.csv"
     assert main(["explore", str(plan), "--json", "--csv", str(target), "--sort", "plan"]) == 0
     shown = capsys.readouterr()
@@ -103,9 +86,6 @@ def test_json_and_csv(plan, tmp_path, capsys) -> None:
     assert f"written: {target}" in shown.err
     with target.open(newline="") as file:
         assert [row["index"] for row in csv.DictReader(file)] == ["0", "1", "2"]
-
-
-def test_csv_that_cannot_be_written(plan, tmp_path, capsys) -> None:
     assert main(["explore", str(plan), "--csv", str(tmp_path / "no" / "layers.csv")]) == 2
     assert "cannot write" in capsys.readouterr().err
 

@@ -1,7 +1,5 @@
 """What ``explore`` shows and writes when asked: drawings, a page, limits, nodes, memory."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -19,7 +17,7 @@ NAME = "small_convnet.onnx.engine"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_layers_against_the_limits_of_a_gpu(plan, capsys) -> None:
+def test_limits_nodes_and_the_story_of_the_build_are_shown(plan, capsys, convnet, log) -> None:
     assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "3"]) == 0
     printed = capsys.readouterr().out
     assert "Furthest from the limits of H200" in printed
@@ -27,25 +25,19 @@ def test_layers_against_the_limits_of_a_gpu(plan, capsys) -> None:
     assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "1"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "The layer that loses most would save at most" in printed
-
-
-def test_nodes_of_the_model_and_what_they_cost(plan, convnet, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(convnet), "--top", "4"]) == 0
     printed = capsys.readouterr().out
     table = printed[printed.index("ONNX nodes that cost most") :]
     assert "Conv" in table
     assert "shares its time out" in " ".join(table.split())
     assert " nodes are in 18 layers" in " ".join(table.split())
-
-
-def test_the_story_of_its_build(plan, log, capsys) -> None:
     assert main(["explore", plan, "--build-log", str(log)]) == 0
     printed = capsys.readouterr().out
     for title in ("Layers after each step", "Chosen against fastest tried", "What tuning cost"):
         assert title in printed
 
 
-def test_the_plan_as_a_picture(plan, tmp_path, capsys) -> None:
+def test_pictures_are_of_the_whole_a_part_or_what_is_meant(plan, tmp_path, capsys) -> None:
     whole, part = tmp_path / "whole.svg", tmp_path / "part.svg"
     assert main(["explore", plan, "--svg", str(whole), "--color", "precision"]) == 0
     assert main(["explore", plan, "--svg", str(part), "--beam", "head/pool,1"]) == 0
@@ -54,6 +46,13 @@ def test_the_plan_as_a_picture(plan, tmp_path, capsys) -> None:
     assert boxes[0] > boxes[1] > 5
     assert "head/pool" in part.read_text()
     assert "stage0/down" not in part.read_text()
+    path = tmp_path / "x.svg"
+    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
+    found = texts(path)
+    assert any(" of " in one and "nodes" in one for one in found)
+    assert "left out" in found
+    assert "Pooling" in found
+    assert "Convolution" not in found
 
 
 @pytest.mark.parametrize("option", [("--gpu", "H200"), ("--svg", "x.svg")])
@@ -66,7 +65,7 @@ def test_times_alone_are_not_enough(data, tmp_path, monkeypatch, capsys, option)
     assert "no plan" in capsys.readouterr().err
 
 
-def test_memory_alone_as_text_and_json(plan, capsys) -> None:
+def test_memory_alone_takes_no_other_files(plan, capsys, tmp_path) -> None:
     assert main(["explore", str(plan), "--memory"]) == 0
     shown = capsys.readouterr().out
     assert "packed into one block" in shown
@@ -75,11 +74,7 @@ def test_memory_alone_as_text_and_json(plan, capsys) -> None:
     data = json.loads(capsys.readouterr().out)
     assert data["peak"]["bytes"] == max(one["bytes"] for one in data["layers"])
     assert data["arena"] is None
-
-
-def test_memory_takes_no_other_files_and_a_limit_needs_a_model(plan, tmp_path, capsys) -> None:
-    page = str(tmp_path / "page.html")
-    assert main(["explore", str(plan), "--memory", "--html", page]) == 2
+    assert main(["explore", str(plan), "--memory", "--html", str(tmp_path / "page.html")]) == 2
     assert "--html with --memory" in capsys.readouterr().err
     assert main(["explore", str(plan), "--fits", "seq=1GiB"]) == 2
     assert "is not an ONNX model" in capsys.readouterr().err
@@ -111,16 +106,6 @@ def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
     assert ("PLAN" in words) == (coloring == "lint")
 
 
-def test_only_what_is_meant(plan, tmp_path) -> None:
-    path = tmp_path / "x.svg"
-    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
-    found = texts(path)
-    assert any(" of " in one and "nodes" in one for one in found)
-    assert "left out" in found
-    assert "Pooling" in found
-    assert "Convolution" not in found
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -146,20 +131,18 @@ def test_what_cannot_be_drawn(plan, tmp_path, monkeypatch, capsys, options, mess
 def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
     bare = tmp_path / "bare.json"
     bare.write_bytes(Path(plan).read_bytes())
-    target = str(tmp_path / "x.svg")
-    assert main(["explore", str(bare), "--svg", target, "--color", "time"]) == 2
+    assert main(["explore", str(bare), "--svg", str(tmp_path / "x.svg"), "--color", "time"]) == 2
     assert "--profile FILE" in capsys.readouterr().err
 
 
-def test_modules_are_one_box_each(data, tmp_path) -> None:
-    path, plan = tmp_path / "x.svg", data / "trt86-h200" / "resnet18.graph.json"
-    assert main(["explore", str(plan), "--svg", str(path), "--fold", "module"]) == 0
+def test_modules_are_one_box_each_and_nothing_to_fold_is_drawn_whole(
+    data, tmp_path, plan, capsys
+) -> None:
+    path, modules = tmp_path / "x.svg", data / "trt86-h200" / "resnet18.graph.json"
+    assert main(["explore", str(modules), "--svg", str(path), "--fold", "module"]) == 0
     drawn = path.read_text(encoding="utf-8")
     assert all(f">layer{number}</text>" in drawn for number in (1, 2, 3, 4))
     assert "layer1.0/conv1" not in drawn
-
-
-def test_nothing_to_fold_is_said_and_drawn_whole(plan, tmp_path, capsys) -> None:
     path = tmp_path / "x.svg"
     assert main(["explore", plan, "--svg", str(path), "--fold", "block"]) == 0
     assert "drawn expanded: no block of layers repeats (I-NOT-FOLDED)" in (capsys.readouterr().err)
@@ -204,6 +187,12 @@ def test_with_json_the_document_is_alone_on_standard_output(plan, tmp_path, caps
     assert main(["explore", plan, "--html", str(page), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == NAME
     assert page.stat().st_size > 100_000
+    page = tmp_path / "none.html"
+    assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "H201" in captured.err
+    assert not page.exists()
 
 
 def test_times_alone_have_a_page(data, tmp_path, monkeypatch) -> None:
@@ -213,15 +202,6 @@ def test_times_alone_have_a_page(data, tmp_path, monkeypatch) -> None:
     assert main(["import", str(profile)]) == 0
     assert main(["explore", "latest", "--html", str(page)]) == 0
     assert "layer times" in page.read_text(encoding="utf-8")
-
-
-def test_nothing_is_written_where_the_gpu_is_not_known(plan, tmp_path, capsys) -> None:
-    page = tmp_path / "plan.html"
-    assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "H201" in captured.err
-    assert not page.exists()
 
 
 def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:

@@ -1,7 +1,5 @@
 """Files that ``explore`` writes for other programs, and what ``--json`` adds when asked."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -14,12 +12,7 @@ from enginescope.cli.main import main
 from tests.formats import plans
 from tests.render.workbooks import sheets, values
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch) -> None:
-    """Work in an empty folder with a store of its own."""
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("store")
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> dict:
@@ -32,16 +25,8 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
     told = document(capsys)
     book = {title: values(rows) for title, rows in sheets(Path("net.xlsx").read_bytes()).items()}
     assert list(book) == [
-        "Summary",
-        "Layers",
-        "By type",
-        "By precision",
-        "Tactics",
-        "Reformats",
-        "Reformats by origin",
-        "Reformats by conversion",
-        "Findings",
-        "Limits",
+        *("Summary", "Layers", "By type", "By precision", "Tactics", "Reformats"),
+        *("Reformats by origin", "Reformats by conversion", "Findings", "Limits"),
     ]
     summary = {row[0]: row[1:] for row in book["Summary"]}
     assert f"Layers {told['time']['sum_ms']:.4f}" in summary["time"][0]
@@ -96,8 +81,7 @@ def test_a_workbook_of_a_bare_plan_names_what_was_given(plan, log, tmp_path, cap
     assert main(["explore", str(bare), *asked, "--json"]) == 0
     assert document(capsys)["tensorrt_version"] == "8.6.0"
     assert main(["explore", str(bare), *asked]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
-    assert "H200, as given · TensorRT 8.6.0" in first
+    assert "H200, as given · TensorRT 8.6.0" in capsys.readouterr().out.splitlines()[0]
     rows = sheets(Path("net.xlsx").read_bytes())["Summary"]
     summary = {row[0]: row[1:] for row in values(rows)}
     assert (summary["GPU"], summary["TensorRT"]) == (["H200, as given"], ["8.6.0"])
@@ -119,12 +103,12 @@ def test_without_the_package_the_extra_is_named(plan, monkeypatch, capsys) -> No
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     assert main(["explore", plan, "--xlsx", "net.xlsx"]) == 2
     shown = capsys.readouterr()
-    assert "enginescope[xlsx]" in shown.err
+    assert "pip install 'enginescope[xlsx]'" in shown.err
     assert shown.out == ""
     assert not Path("net.xlsx").exists()
 
 
-def test_a_model_with_times_for_netron(plan, convnet, capsys) -> None:
+def test_times_of_nodes_for_netron_and_model_explorer(plan, convnet, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(convnet), "--netron", "timed.onnx"]) == 0
     assert "written: timed.onnx" in capsys.readouterr().err
     made = onnx.load("timed.onnx")
@@ -136,9 +120,6 @@ def test_a_model_with_times_for_netron(plan, convnet, capsys) -> None:
     assert notes["head/pool"]["enginescope.layers"] == "head/pool"
     original = onnx.load(str(convnet))
     assert [one.op_type for one in made.graph.node] == [one.op_type for one in original.graph.node]
-
-
-def test_times_of_nodes_for_model_explorer(plan, convnet) -> None:
     arguments = ["explore", plan, "--onnx", str(convnet), "--model-explorer", "times.json"]
     assert main(arguments) == 0
     (made,) = json.loads(Path("times.json").read_bytes()).values()
@@ -183,7 +164,7 @@ def test_a_plan_for_model_explorer_without_its_model(plan) -> None:
     assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-4)
 
 
-def test_a_trace_for_perfetto(plan) -> None:
+def test_traces_for_perfetto_need_times(plan, tmp_path, capsys) -> None:
     for role in ("graph", "profile"):
         path = Path(plan).with_name(Path(plan).name.replace("graph", role))
         Path(f"net.{role}.json").write_bytes(path.read_bytes())
@@ -191,14 +172,11 @@ def test_a_trace_for_perfetto(plan) -> None:
     events = json.loads(Path("trace.json").read_bytes())["traceEvents"]
     whole_ms = sum(one["dur"] for one in events if one["ph"] == "X") / 1e3
     assert whole_ms == pytest.approx(es.open_plan("net.graph.json").total_ms, rel=1e-3)
-
-
-def test_nothing_timed_is_nothing_for_perfetto(tmp_path, capsys) -> None:
     bare = tmp_path / "bare.graph.json"
     bare.write_text('{"Layers": [{"Name": "conv", "LayerType": "Convolution"}]}')
-    assert main(["explore", str(bare), "--perfetto", "trace.json"]) == 2
+    assert main(["explore", str(bare), "--perfetto", "none.json"]) == 2
     assert "neither layer times nor requests" in capsys.readouterr().err
-    assert not Path("trace.json").exists()
+    assert not Path("none.json").exists()
 
 
 @pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
@@ -231,15 +209,22 @@ def test_nothing_is_written_over_what_is_read(plan, convnet, capsys) -> None:
     assert convnet.read_bytes() == before
 
 
-def test_another_model_is_said_loudly(plan, transformer, capsys) -> None:
+def test_another_model_is_said_loudly_in_json_too(plan, transformer, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(transformer)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "! 0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown
     assert "W-ONNX-NO-MATCH" in shown
     assert "ONNX nodes that cost most" not in shown
+    assert main(["explore", plan, "--json", "--onnx", str(transformer)]) == 0
+    shown = capsys.readouterr()
+    assert "0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown.err
+    assert "W-ONNX-NO-MATCH" in shown.err
+    found = json.loads(shown.out)
+    assert "W-ONNX-NO-MATCH" in [one["code"] for one in found["notices"]]
+    assert found["onnx"]["nodes"] == []
 
 
-def test_json_has_what_was_asked_for(plan, convnet, log, capsys) -> None:
+def test_json_has_what_was_asked_for_and_nothing_else(plan, convnet, log, capsys) -> None:
     asked = ["--gpu", "H200", "--onnx", str(convnet), "--build-log", str(log)]
     assert main(["explore", plan, "--json", *asked]) == 0
     found = document(capsys)
@@ -257,21 +242,8 @@ def test_json_has_what_was_asked_for(plan, convnet, log, capsys) -> None:
     assert build["tuning_total_s"] > 0
     assert {one["layer"] for one in build["choices"]} >= {"scores"}
     assert build["steps"]
-
-
-def test_json_has_nothing_that_was_not_asked_for(plan, capsys) -> None:
     assert main(["explore", plan, "--json"]) == 0
     assert not {"roofline", "onnx", "build"} & document(capsys).keys()
-
-
-def test_json_tells_of_another_model(plan, transformer, capsys) -> None:
-    assert main(["explore", plan, "--json", "--onnx", str(transformer)]) == 0
-    shown = capsys.readouterr()
-    assert "0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown.err
-    assert "W-ONNX-NO-MATCH" in shown.err
-    found = json.loads(shown.out)
-    assert "W-ONNX-NO-MATCH" in [one["code"] for one in found["notices"]]
-    assert found["onnx"]["nodes"] == []
 
 
 def test_exports_are_of_the_optimisation_profile(capsys) -> None:

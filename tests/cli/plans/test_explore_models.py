@@ -1,7 +1,5 @@
 """``explore`` of a model: it is measured, its run is stored, and the executed graph is shown."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -23,7 +21,6 @@ def test_a_model_is_measured_and_its_executed_graph_shown(tmp_path, convnet) -> 
     assert ended.returncode == 0, ended.stderr
     (row,) = Store(tmp_path).rows()
     run = Store(tmp_path).load(row.id)
-    assert run.plan is not None
     assert run.plan.source_schema == EXECUTED
     shown = " ".join(ended.stdout.split())
     assert "graph that the runtime executed" in shown
@@ -41,9 +38,7 @@ def test_a_layer_has_one_time_in_the_run_and_in_its_plan(tmp_path, convnet) -> N
     ]
     listed = sum(one["time_ms"] or 0.0 for one in found["layers"])
     assert found["time"]["sum_ms"] == pytest.approx(listed)
-    shown = RunView(Store(tmp_path).load("latest")).layer_sum
-    assert shown is not None
-    assert shown.sum_ms == pytest.approx(listed)
+    assert RunView(Store(tmp_path).load("latest")).layer_sum.sum_ms == pytest.approx(listed)
 
 
 def test_python_measures_and_stores_only_where_a_store_is_named(
@@ -58,10 +53,14 @@ def test_python_measures_and_stores_only_where_a_store_is_named(
     assert len(Store(tmp_path / "mine").rows()) == 1
 
 
-def test_shapes_reach_the_measurement(tmp_path, convnet) -> None:
+def test_shapes_reach_the_measurement_and_no_model_fails_as_bench_does(tmp_path, convnet) -> None:
     ended = called("explore", "--store", tmp_path, convnet, *QUICK, "--batch", "2", "--json")
     assert ended.returncode == 0, ended.stderr
     assert Store(tmp_path).load("latest").inputs[0].shape[0] == 2
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
+    ended = called("explore", "--store", tmp_path, tmp_path / "net.onnx", *QUICK)
+    assert ended.returncode == 3
+    assert "not a valid ONNX model" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -83,13 +82,6 @@ def test_a_mistake_is_told_before_anything_is_measured(
     assert ended.returncode == 2
     assert message in ended.stderr
     assert not Store(tmp_path).rows()
-
-
-def test_a_file_that_is_not_a_model_fails_as_bench_does(tmp_path) -> None:
-    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
-    ended = called("explore", "--store", tmp_path, tmp_path / "net.onnx", *QUICK)
-    assert ended.returncode == 3
-    assert "not a valid ONNX model" in ended.stderr
 
 
 def test_lint_reads_the_graph_that_was_executed(tmp_path, convnet) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -9,21 +7,12 @@ import sys
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.store.archive import Store
 from tests.store.test_archive import a_run
 
 FILES = {
-    "report.json",
-    "report.md",
-    "report.html",
-    "summary.json",
-    "summary.csv",
-    "latency_series.csv",
-    "latency_percentiles.csv",
-    "per_layer_times.csv",
-    "latency_hist.png",
-    "percentiles.png",
-    "per_layer_time.png",
+    *("report.json", "report.md", "report.html", "summary.json", "summary.csv"),
+    *("latency_series.csv", "latency_percentiles.csv", "per_layer_times.csv"),
+    *("latency_hist.png", "percentiles.png", "per_layer_time.png"),
 }
 
 TIMES = [
@@ -35,13 +24,6 @@ PROFILE = [
     {"name": "conv", "timeMs": 120.0, "averageMs": 0.4, "medianMs": 0.39, "percentage": 80.0},
     {"name": "fc", "timeMs": 30.0, "averageMs": 0.1, "medianMs": 0.1, "percentage": 20.0},
 ]
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.chdir(tmp_path)
-    return Store()
 
 
 @pytest.fixture
@@ -88,12 +70,6 @@ def test_report_of_an_imported_run(store, artifacts, tmp_path, capsys) -> None:
         assert next(iter(csv.DictReader(file)))["name"] == "conv"
 
 
-def test_report_of_the_latest_run_by_default(store, capsys) -> None:
-    store.save(a_run(id="abcdef123456"))
-    assert main(["report"]) == 0
-    assert "report/abcdef/report.html" in capsys.readouterr().out.replace("\n", "")
-
-
 def reported_runs(folder) -> int:
     with (folder / "summary.csv").open(newline="") as file:
         return len({row["run"] for row in csv.DictReader(file)})
@@ -138,9 +114,12 @@ def test_a_folder_with_the_name_of_a_tag_is_noted(
     assert main(["report", "night", "-o", "without"]) == 0
 
 
-def test_report_without_runs(store, capsys) -> None:
+def test_report_of_the_latest_run_by_default(store, capsys) -> None:
     assert main(["report"]) == 2
     assert "enginescope bench" in capsys.readouterr().err
+    store.save(a_run(id="abcdef123456"))
+    assert main(["report"]) == 0
+    assert "report/abcdef/report.html" in capsys.readouterr().out.replace("\n", "")
 
 
 def test_report_without_the_extra_says_what_is_missing(
@@ -175,5 +154,4 @@ def test_the_next_command_finds_the_store_that_was_named(data, tmp_path, capsys)
     store = tmp_path / "my runs"
     profile = data / "trt86-h200-process" / "small_convnet.onnx.engine.profile.json"
     assert main(["import", str(profile), "--store", str(store)]) == 0
-    told = " ".join(capsys.readouterr().err.split())
-    assert f"enginescope report --store '{store}'" in told
+    assert f"enginescope report --store '{store}'" in " ".join(capsys.readouterr().err.split())

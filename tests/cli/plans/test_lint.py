@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -67,8 +65,7 @@ def test_it_opens_with_one_cause_one_change_and_one_figure(plan, capsys) -> None
     figure = r" → .*: at most [\d.]+ ms, [\d.]+ % \(PLAN\d+\)"
     assert re.search(figure, " ".join(first.split()))
     main(["explore", str(plan)])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert re.search(figure, shown)
+    assert re.search(figure, " ".join(capsys.readouterr().out.split()))
 
 
 def test_without_a_profile_it_says_so(plan, capsys) -> None:
@@ -114,24 +111,25 @@ def test_select_and_ignore(plan, capfdbinary) -> None:
     assert [one["code"] for one in found["findings"]] == ["PLAN104", "PLAN102"]
 
 
-def test_nothing_found(plan, capsys) -> None:
+def test_nothing_found_and_more_than_are_shown(plan, capsys) -> None:
     assert main(["lint", str(plan), "--select", "TIME202"]) == 0
     assert capsys.readouterr().out == "net (3 layers, 2 launch work, sum 1.000 ms): findings none\n"
-
-
-def test_more_than_are_shown(plan, capsys) -> None:
     main(["lint", str(plan), "--top", "1"])
     assert "--all shows every finding\nand 1 more\n" in capsys.readouterr().out
     main(["lint", str(plan), "--top", "1", "--all"])
     assert "more;" not in capsys.readouterr().out
 
 
-def test_an_unknown_rule(plan, capsys) -> None:
+def test_an_unknown_rule_and_what_is_no_plan(plan, capsys) -> None:
     assert main(["lint", str(plan), "--ignore", "PLAN140"]) == 2
     assert "did you mean PLAN1" in capsys.readouterr().err
+    model = plan.with_name("net.onnx")
+    model.write_bytes(b"\x08\x08")
+    assert main(["lint", str(model)]) == 2
+    assert "is a model, not a plan" in capsys.readouterr().err
 
 
-def test_configuration_of_the_working_directory(plan, capfdbinary) -> None:
+def test_configuration_of_the_working_directory_or_by_name(plan, capfdbinary, tmp_path) -> None:
     Path("enginescope.toml").write_text(
         '[lint]\nignore = ["TIME"]\nlevel = "error"\n[lint.layers]\n"conv*" = ["PLAN102"]\n'
     )
@@ -140,9 +138,7 @@ def test_configuration_of_the_working_directory(plan, capfdbinary) -> None:
     assert [one["code"] for one in found["findings"]] == ["PLAN104"]
     assert found["suppressed"] == 1
     assert main(["lint", str(plan), "--level", "info", "--ignore", "PLAN104"]) == 0
-
-
-def test_configuration_by_name(plan, tmp_path, capfdbinary) -> None:
+    capfdbinary.readouterr()
     Path("enginescope.toml").write_text("[lint]\nselect = []\n")
     mine = tmp_path / "mine.toml"
     mine.write_text('[lint]\nselect = ["PLAN104"]\n[suite]\nx = 1\n')
@@ -202,8 +198,7 @@ def test_a_stored_run(plan, tmp_path, capfdbinary) -> None:
     made, _ = parse_plan(plan.read_bytes(), "net")
     store = Store()
     run = a_run(id="abc123", plan=made, profile=timed(made, 0.5, 0.25, 0.0))
-    backend = replace(run.job.backend, options={"profile_index": "1"})
-    job = replace(run.job, backend=backend)
+    job = replace(run.job, backend=replace(run.job.backend, options={"profile_index": "1"}))
     store.save(replace(run, job=job))
     assert main(["lint", "abc123", "--json", "--select", "PLAN104"]) == 0
     found = document(capfdbinary)
@@ -221,13 +216,6 @@ def test_a_run_without_a_plan(plan, capsys) -> None:
     assert main(["lint", "nothing-like-it"]) == 2
 
 
-def test_what_is_no_plan(plan, capsys) -> None:
-    model = plan.with_name("net.onnx")
-    model.write_bytes(b"\x08\x08")
-    assert main(["lint", str(model)]) == 2
-    assert "is a model, not a plan" in capsys.readouterr().err
-
-
 def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:
     beside = str(plan.with_name("net.profile.json"))
     assert main(["lint", str(plan), str(plan), "--profile", beside]) == 2
@@ -238,8 +226,7 @@ def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:
 
 def test_the_gpu_by_name(plan, capfdbinary) -> None:
     main(["lint", str(plan), "--gpu", "h200", "--json", "--select", "TIME204"])
-    found = document(capfdbinary)["findings"]
-    assert {one["evidence"]["gpu"] for one in found} == {"H200"}
+    assert {one["evidence"]["gpu"] for one in document(capfdbinary)["findings"]} == {"H200"}
     assert main(["lint", str(plan), "--gpu", "H2000"]) == 2
     assert b"did you mean H20" in capfdbinary.readouterr().err
 

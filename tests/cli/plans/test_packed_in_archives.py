@@ -1,7 +1,5 @@
 """Files packed with gzip inside archives open like plain ones."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile
@@ -41,5 +39,4 @@ def test_packed_files_in_an_archive_open(tmp_path, name) -> None:
     runs = [view.run for view in import_artifacts(path)]
     assert sum(run.plan is not None for run in runs) == 1
     assert sum(run.tool is not None for run in runs) == 1
-    found = resolve_plan(path)
-    assert found.plan.source_schema == "trt11"
+    assert resolve_plan(path).plan.source_schema == "trt11"

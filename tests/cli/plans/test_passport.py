@@ -1,7 +1,5 @@
 """``enginescope explore --passport``, and what ``build`` and ``bench`` do with the file."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path
@@ -73,8 +71,7 @@ def test_the_timing_cache_of_a_second_build_has_a_digest(built, verb, tmp_path) 
     other = tmp_path / "other.engine"
     assert verb("build", tmp_path / "net.onnx", "-o", other, "--dim", "n=3")[0] == 0
     digest = es.passport(other).build.timing_cache_sha256
-    caches = list((tmp_path / "store" / "engines" / "timing").glob("*.cache"))
-    assert len(caches) == 1
+    assert len(list((tmp_path / "store" / "engines" / "timing").glob("*.cache"))) == 1
     assert digest is not None
 
 
@@ -82,7 +79,6 @@ def test_a_run_of_the_engine_knows_its_build(built, verb, tmp_path) -> None:
     code, out, err = verb("bench", built, *QUICK, "--json")
     assert code == 0, err
     run = Store(tmp_path / "store").load("latest")
-    assert run.build is not None
     assert (run.build.precision, run.build.options["refit"]) == ("fp16", "1")
     assert run.build.from_cache
     assert "W-PASSPORT" not in out
@@ -160,7 +156,6 @@ def test_a_build_over_an_older_one_has_no_word_of_its_passport(built, verb, tmp_
     model = tmp_path / "net.onnx"
     assert verb("build", model, "-o", built, "--on", "trt", "--dim", "n=3")[0] == 0
     found = es.passport(built)
-    assert found.build is not None
     assert found.build.precision is None
     assert found.notices == ()
     assert json.loads((tmp_path / "net.engine.passport.json").read_bytes())["notices"] == []

@@ -1,7 +1,5 @@
 """``report`` carries what was found of its runs' answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -48,8 +46,7 @@ def report(capsys: pytest.CaptureFixture[str], output: Path, *arguments: Any) ->
 def test_exported_outputs_of_imported_runs_are_compared(tmp_path, capsys) -> None:
     good = exported(tmp_path / "good", SCORES)
     near = exported(tmp_path / "near", SCORES + 1e-4 * NOISE)
-    bad = exported(tmp_path / "bad", NOISE)
-    made = report(capsys, tmp_path / "r", good, near, bad)
+    made = report(capsys, tmp_path / "r", good, near, exported(tmp_path / "bad", NOISE))
     (answers,) = made["answers"]
     assert [one["passes"] for one in answers["sides"]] == [True, False]
     assert {one["code"] for one in answers["notices"]} == {"W-INPUTS-NOT-KNOWN"}
@@ -148,7 +145,6 @@ def test_runs_without_tf32_are_held_to_the_row_of_fp32(tf32, row) -> None:
 
 
 def test_a_stored_run_with_outputs_has_a_report(tmp_path, capsys) -> None:
-    store = Store(tmp_path / "store")
-    store.save(run(SCORES))
+    Store(tmp_path / "store").save(run(SCORES))
     made = report(capsys, tmp_path / "r", "latest", "--store", tmp_path / "store")
     assert "answers" not in made["runs"][0]["record"]

@@ -1,7 +1,5 @@
 """What ``report`` takes beside a plan, as ``explore`` does: a GPU, the model, the build's log."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
@@ -44,8 +42,7 @@ def test_a_gpu_counts_for_every_plan_a_log_for_one(bare, log, tmp_path, capsys) 
     assert "2 were given" in said
     assert not folder.exists()
     assert main([*both, "--gpu", "H200"]) == 0
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    assert text.count("at the limits of H200") >= 2
+    assert (folder / "report.html").read_text(encoding="utf-8").count("at the limits of H200") >= 2
 
 
 @pytest.mark.parametrize("verb", ["explore", "report"])

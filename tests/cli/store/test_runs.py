@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import io
 import json
 import sys
@@ -15,12 +13,10 @@ from tests.store.stored_runs import DAMAGE, a_run
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    made = Store()
-    made.save(a_run("resnet18.onnx", id="abc111", at=1), tags=["baseline"])
-    made.save(a_run("bert.onnx", id="def222", at=2))
-    return made
+def store(store) -> Store:
+    store.save(a_run("resnet18.onnx", id="abc111", at=1), tags=["baseline"])
+    store.save(a_run("bert.onnx", id="def222", at=2))
+    return store
 
 
 def test_alone_it_lists(store, capsys) -> None:
@@ -140,27 +136,26 @@ def test_filters(store, capfdbinary) -> None:
     assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["abc111"]
     assert main(["runs", "list", "--outcome", "crashed", "--json"]) == 0
     assert json.loads(capfdbinary.readouterr().out) == []
+    assert main(["runs", "show", "abc", "--json"]) == 0
+    (run,) = json.loads(capfdbinary.readouterr().out)["runs"]
+    assert run["record"]["job"]["subject"]["name"] == "resnet18.onnx"
 
 
-def test_an_outcome_there_is_not(store, capsys) -> None:
+def test_nothing_fits_is_not_an_empty_store_and_outcomes_are_suggested(store, capsys) -> None:
     assert main(["runs", "list", "--outcome", "crash"]) == 2
     assert "did you mean crashed?" in capsys.readouterr().err
-
-
-def test_nothing_fits_is_not_an_empty_store(store, capsys) -> None:
     assert main(["runs", "list", "--tag", "none"]) == 0
     assert capsys.readouterr().err == "no such runs\n"
 
 
-def test_options_before_the_sub_command_count(store, tmp_path, monkeypatch, capfdbinary) -> None:
+def test_options_before_the_sub_command_count_and_an_empty_store_says_so(
+    store, tmp_path, monkeypatch, capfdbinary
+) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "elsewhere"))
     assert main(["runs", "--store", str(store.path), "--json", "list", "--limit", "1"]) == 0
     assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["def222"]
-
-
-def test_an_empty_store_says_so(tmp_path, capsys) -> None:
     assert main(["runs", "--store", str(tmp_path / "none")]) == 0
-    assert "enginescope bench" in capsys.readouterr().err
+    assert b"enginescope bench" in capfdbinary.readouterr().err
 
 
 def test_show(store, tmp_path, capsys) -> None:
@@ -180,34 +175,22 @@ def test_show(store, tmp_path, capsys) -> None:
     assert main(["runs", "show", "shown"]) == 0
     shown = capsys.readouterr().out.replace("\n", " ")
     for fact in (
-        "m.onnx · ort-cpu",
-        "enginescope bench m.onnx",
-        "2026-01-01 00:00:00 UTC (measured)",
-        "12.5 ms",
-        "shown",
-        "artifacts/worker.log (worker_log, 3.00 B)",
-        "gone.json (times, not known)",
-        "(W-ARTIFACT-LOST)",
+        *("m.onnx · ort-cpu", "enginescope bench m.onnx", "2026-01-01 00:00:00 UTC (measured)"),
+        *("12.5 ms", "shown", "artifacts/worker.log (worker_log, 3.00 B)"),
+        *("gone.json (times, not known)", "(W-ARTIFACT-LOST)"),
     ):
         assert fact in shown
 
 
-def test_show_names_the_folder(store, capsys, monkeypatch) -> None:
+def test_show_names_the_folder_and_the_next_step_is_of_the_same_store(
+    store, capsys, monkeypatch, tmp_path
+) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["runs", "show", "abc"]) == 0
     assert str(store.runs_folder / "abc111") in capsys.readouterr().out
-
-
-def test_the_step_after_show_is_of_the_same_store(store, capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "another"))
     assert main(["runs", "show", "abc", "--store", str(store.path)]) == 0
     assert f"enginescope report --store {store.path} abc" in capsys.readouterr().err
-
-
-def test_show_as_json_has_the_record(store, capfdbinary) -> None:
-    assert main(["runs", "show", "abc", "--json"]) == 0
-    (run,) = json.loads(capfdbinary.readouterr().out)["runs"]
-    assert run["record"]["job"]["subject"]["name"] == "resnet18.onnx"
 
 
 def test_tags(store, capsys) -> None:
@@ -217,13 +200,10 @@ def test_tags(store, capsys) -> None:
     assert capsys.readouterr().out == "abc111: no tags\n"
 
 
-def test_export(store, tmp_path, capsys) -> None:
+def test_export_and_import(store, tmp_path, capsys) -> None:
     assert main(["runs", "export", "abc", str(tmp_path / "out.zip")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "out.zip")
     assert "abc111/run.json" in zipfile.ZipFile(tmp_path / "out.zip").namelist()
-
-
-def test_import_of_what_was_exported(store, tmp_path, capsys) -> None:
     main(["runs", "export", "abc", str(tmp_path / "out.zip")])
     capsys.readouterr()
     other = ["--store", str(tmp_path / "other")]
@@ -291,31 +271,17 @@ def test_a_run_elsewhere_is_not_deleted_nor_the_one_of_its_name(store, tmp_path)
     assert len(store.rows()) == 2
 
 
-def test_an_unfinished_save_can_be_deleted(store, capsys) -> None:
+def test_deleting_asks_or_needs_yes_and_every_name_to_be_right(store, capsys) -> None:
+    assert main(["runs", "delete", "abc", "zzz", "--yes"]) == 2
+    assert len(store.rows()) == 2
     (store.runs_folder / ".part-1f").mkdir()
     assert main(["runs", "delete", ".part-1f", "--yes"]) == 0
     assert capsys.readouterr().out == "deleted .part-1f\n"
-
-
-def test_deleting_asks_or_needs_yes(store, capsys) -> None:
     assert main(["runs", "delete", "abc"]) == 2
     assert "--yes" in capsys.readouterr().err
     assert main(["runs", "delete", "abc", "def", "--yes"]) == 0
     assert capsys.readouterr().out == "deleted abc111\ndeleted def222\n"
     assert store.rows() == ()
-
-
-def test_nothing_is_deleted_if_one_name_is_wrong(store) -> None:
-    assert main(["runs", "delete", "abc", "zzz", "--yes"]) == 2
-    assert len(store.rows()) == 2
-
-
-def test_reindex_names_what_is_broken(store, capsys) -> None:
-    (store.runs_folder / "abc111" / "run.json").write_text("{")
-    assert main(["runs", "reindex"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == "1 run indexed\n"
-    assert "skipped abc111: " in shown.err
 
 
 @pytest.mark.parametrize("verb", ["show", "export", "tag"])
@@ -327,7 +293,12 @@ def test_an_unknown_run_is_a_user_error(store, verb, tmp_path, capsys) -> None:
     assert "Traceback" not in shown
 
 
-def test_a_broken_run_is_a_user_error(store, capsys) -> None:
+def test_broken_runs_are_named(store, capsys) -> None:
     (store.runs_folder / "abc111" / "run.json").write_text("{")
     assert main(["runs", "show", "abc"]) == 2
     assert "not valid JSON" in capsys.readouterr().err
+    (store.runs_folder / "abc111" / "run.json").write_text("{")
+    assert main(["runs", "reindex"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "1 run indexed\n"
+    assert "skipped abc111: " in shown.err

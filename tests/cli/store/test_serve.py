@@ -1,7 +1,5 @@
 """The verb: addresses, tokens, what it says; a real process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat
@@ -89,8 +87,7 @@ def test_an_address_that_cannot_be(never, capsys, tmp_path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert main(["serve", "--port", port, "--store", str(tmp_path)]) == 2
+        assert main(["serve", "--port", str(taken.getsockname()[1]), "--store", str(tmp_path)]) == 2
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
     assert main(["serve", "--certificate", __file__, "--store", str(tmp_path)]) == 2
 
@@ -111,7 +108,6 @@ def test_a_real_one_ends_when_it_is_told(tmp_path) -> None:
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
     try:
-        assert server.stderr is not None
         address = server.stderr.readline().split()[0]
         with urllib.request.urlopen(f"{address}/runs", timeout=30) as answer:
             assert b"/runs/abc" in answer.read()

@@ -1,7 +1,5 @@
 """``enginescope suite`` as a user runs it: cells in processes, killed, resumed, changed."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json
@@ -410,40 +408,28 @@ def test_limits_that_are_typed_stand_in_the_place_of_the_file_s(tmp_path, capsys
         file.write_text(text + held)
         asked = ["suite", str(file), "--list", "--json", "--store", str(tmp_path), *typed]
         assert main(asked) == 0
-        cell = json.loads(capsys.readouterr().out)[0]
-        assert cell["checking"].items() >= kept.items()
+        assert json.loads(capsys.readouterr().out)[0]["checking"].items() >= kept.items()
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[suite]\nmodels = ["samples"]\nbackend = ["fake"]', "did you mean backends?"),
-        ('[suite]\nmodels = ["samples"]\nname = "two words"', "--name NAME"),
-        ("[suite]", "models = "),
-        (
-            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\ntolerance = "fp61"',
-            "did you mean fp",
-        ),
-        ('[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "x"', "'x'"),
-        (
-            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "out/x"',
-            "paths in a suite start at its file",
-        ),
-        (
-            '[suite]\nmode = "both"\nmodels = ["samples"]\n[validation]\nreference = "trt@x"',
-            "remove the @",
-        ),
-        (
-            '[suite]\nmode="both"\nmodels=["samples"]\n[validation]\ntolerance="fp16"\natol=1',
-            "already covers it",
-        ),
-        ('[suite]\nmodels = ["samples"]\n[validation]\nrtol = nan', "validation.rtol"),
-        ('[suite]\nmodels = ["samples"]\n[timing]\nprecision = inf', "timing.precision"),
+        ("MODELS backend = ['fake']", "did you mean backends?"),
+        ("MODELS name = 'two words'", "--name NAME"),
+        ("", "models = "),
+        ("MODELS BOTH tolerance = 'fp61'", "did you mean fp"),
+        ("MODELS BOTH reference = 'x'", "'x'"),
+        ("MODELS BOTH reference = 'out/x'", "paths in a suite start at its file"),
+        ("MODELS BOTH reference = 'trt@x'", "remove the @"),
+        ("MODELS BOTH tolerance = 'fp16'\natol = 1", "already covers it"),
+        ("MODELS [validation]\nrtol = nan", "validation.rtol"),
+        ("MODELS [timing]\nprecision = inf", "timing.precision"),
     ],
 )
 def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> None:
     file = tmp_path / "suite.toml"
-    file.write_text(text)
+    text = text.replace("BOTH", "mode = 'both'\n[validation]\n")
+    file.write_text("[suite]\n" + text.replace("MODELS", "models = ['samples']\n"))
     assert main(["suite", str(file), "--store", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "suites").exists()

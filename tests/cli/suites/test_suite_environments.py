@@ -1,7 +1,5 @@
 """Cells of a suite in another Python of this machine, with other versions of the libraries."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -91,8 +89,7 @@ def test_each_python_does_its_cells_and_has_its_own_versions(tmp_path, convnet, 
 
     assert "2 done before" in run(store, asked, "-o", out).stderr
     with_version(tmp_path / "site", "0.9.10")
-    again = run(store, asked, "-o", out)
-    assert "1 from other versions" in again.stderr
+    assert "1 from other versions" in run(store, asked, "-o", out).stderr
     assert [one["versions"]["onnxruntime"] for one in rows(out)[2:]] == ["0.9.10"]
 
 

@@ -1,7 +1,5 @@
 """Models with fixed dimensions, and a model in the place of a suite file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

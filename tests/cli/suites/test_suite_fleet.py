@@ -1,7 +1,5 @@
 """A suite whose cells are done elsewhere: the same rows as here."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -112,13 +110,10 @@ def test_what_makes_no_sense_is_refused(suite, tmp_path, docker, capsys, options
     assert "Traceback" not in shown
 
 
-def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path) -> None:
+def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path, monkeypatch) -> None:
     store, options = tmp_path / "store", ["--on-ray", "local", "--in-docker", "i"]
     assert main(["suite", str(suite), *options, "--store", str(store)]) == 2
     assert not store.exists()
-
-
-def test_without_docker(suite, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     ended = called("suite", suite, "--in-docker", "me/es:1", "--store", tmp_path)
     assert ended.returncode in (2, 3)

@@ -1,7 +1,5 @@
 """``enginescope models``: what words stand for, and downloads."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

@@ -1,7 +1,5 @@
 """What a suite prints at its end."""
 
-from __future__ import annotations
-
 from enginescope.cli.suites.suite import present
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice

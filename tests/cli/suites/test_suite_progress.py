@@ -1,7 +1,5 @@
 """What is shown of a suite while it runs."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 
@@ -47,8 +45,7 @@ def test_which_of_several_processes_measures(progress) -> None:
 
 
 def test_one_process_is_not_counted(progress) -> None:
-    one = cell()
-    progress.cell_started(one, 0)
+    progress.cell_started(cell(), 0)
     progress.process_started(0, 0)
     progress.cell_progressed(0, Progress(phase="load"))
     assert lines(progress) == ["  m · ort-cpu: loading the model"]

@@ -1,7 +1,5 @@
 """A reference that meets a limit is run once, and again when the limit is raised."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import gzip
 import json
@@ -8,19 +6,10 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.render.runs import measured_run
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    return Store()
 
 
 @pytest.fixture
@@ -61,11 +50,16 @@ def shown(arguments: list[str], capsys, status: int = 0) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_runs(stored, capsys) -> None:
+def test_runs_are_sides_on_the_screen_and_as_json(stored, capsys) -> None:
     text = shown([one[:8] for one in stored], capsys)
     assert text.startswith("The layers of B take 28.7 % less time in the profiles")
     assert "4.188 ms against 5.875 ms. A net a B net b" in text
     assert "Convolution: FP32 → FP16" in text
+    assert main(["compare", "--json", *stored]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["difference"]["difference_ms"] == -1.6875
+    assert made["plans"][0]["run"] == stored[0]
+    assert "within 30 %" in shown(["--threshold", "30", *stored], capsys)
 
 
 def test_a_side_that_is_given_twice_is_told_at_once(files, capsys) -> None:
@@ -78,32 +72,21 @@ def test_a_side_that_is_given_twice_is_told_at_once(files, capsys) -> None:
     assert "are the same" not in capsys.readouterr().err
 
 
-def test_files_of_one_name_are_told_apart(files, capsys) -> None:
+def test_files_and_folders_are_told_apart(files, capsys) -> None:
     text = shown(files, capsys)
     assert text.startswith("The layers of B take 100 % more time")
     assert ". A net (before/net.graph.json) B net (after/net.graph.json)" in text
-
-
-def test_folders_of_one_model_are_told_apart(files, capsys) -> None:
     text = shown([str(Path(one).parent) for one in files], capsys)
     assert ". A net (before) B net (after)" in text
+    assert main(["compare", *files, "--html", files[0]]) == 2
+    assert "it is a file that is read" in capsys.readouterr().err
 
 
-def test_a_folder_and_a_run(files, stored, capsys) -> None:
+def test_a_folder_or_a_file_and_runs_are_sides(files, stored, capsys) -> None:
     assert "B net b" in shown([str(Path(files[0]).parent), stored[1]], capsys)
-
-
-def test_three_plans(files, stored, capsys) -> None:
     text = shown([*stored, files[0]], capsys)
     assert "C net" in text
     assert "What explains" not in text
-
-
-def test_json_is_all_of_standard_output(stored, capsys) -> None:
-    assert main(["compare", "--json", *stored]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert made["difference"]["difference_ms"] == -1.6875
-    assert made["plans"][0]["run"] == stored[0]
 
 
 def test_csv_and_page(stored, tmp_path, capsys) -> None:
@@ -120,10 +103,6 @@ def test_csv_and_page(stored, tmp_path, capsys) -> None:
 def test_a_type_in_any_case(only, count, stored, capsys) -> None:
     assert main(["compare", "--json", "--only", only, *stored]) == 0
     assert len(json.loads(capsys.readouterr().out)["layers"]) == count
-
-
-def test_the_threshold(stored, capsys) -> None:
-    assert "within 30 %" in shown(["--threshold", "30", *stored], capsys)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +140,6 @@ def test_a_run_without_a_plan(store, stored, capsys) -> None:
     assert "squeezenet.onnx has no plan to compare" in capsys.readouterr().err
 
 
-def test_the_page_may_not_overwrite_a_plan(files, capsys) -> None:
-    assert main(["compare", *files, "--html", files[0]]) == 2
-    assert "it is a file that is read" in capsys.readouterr().err
-
-
 @pytest.fixture
 def log(data, tmp_path) -> Path:
     packed = data / "trt86-h200-process" / "small_convnet.onnx.engine.build.log.gz"
@@ -185,29 +159,25 @@ def test_choices_of_two_builds_without_plans(store, log, capsys) -> None:
     assert {tuple(one["differs"]) for one in made["build_choices"]} == {()}
 
 
-def test_choices_beside_plans(stored, log, capsys) -> None:
+def test_choices_stand_beside_plans_and_damaged_logs_are_told(
+    stored, log, capsys, store, tmp_path
+) -> None:
     text = shown([*stored, "--build-log", str(log), "--build-log", str(log)], capsys)
     assert "What explains the difference" in text
     assert "Choices that differ" in text
+    arguments = ["--build-log", str(log), "--build-log", str(log)]
+    assert main(["compare", *arguments, "--html", str(tmp_path / "x.html")]) == 2
+    assert "no plans or runs to compare" in capsys.readouterr().err
+    bad = tmp_path / "bad.log"
+    bad.write_text("nothing about a build")
+    assert main(["compare", "--build-log", str(bad), "--build-log", str(bad)]) == 2
+    assert "bad.log" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_build_logs_come_in_pairs(stored, log, count, capsys) -> None:
     assert main(["compare", *stored, *(["--build-log", str(log)] * count)]) == 2
     assert "give --build-log twice" in capsys.readouterr().err
-
-
-def test_a_page_needs_plans(store, log, tmp_path, capsys) -> None:
-    arguments = ["--build-log", str(log), "--build-log", str(log)]
-    assert main(["compare", *arguments, "--html", str(tmp_path / "x.html")]) == 2
-    assert "no plans or runs to compare" in capsys.readouterr().err
-
-
-def test_a_damaged_log_is_told(stored, tmp_path, capsys) -> None:
-    bad = tmp_path / "bad.log"
-    bad.write_text("nothing about a build")
-    assert main(["compare", "--build-log", str(bad), "--build-log", str(bad)]) == 2
-    assert "bad.log" in capsys.readouterr().err
 
 
 def test_stored_runs_of_one_model_are_told_apart(store, capsys) -> None:

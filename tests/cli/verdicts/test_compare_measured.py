@@ -1,7 +1,5 @@
 """compare on what was measured: comparisons, tags, runs, imported files."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
@@ -14,20 +12,11 @@ from enginescope.judge.comparison.looks import LOOKS
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
 from tests.formats import logs
 
 TAG = f"cmp-{COMPARISON}"
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    return Store()
 
 
 @pytest.fixture
@@ -44,7 +33,7 @@ def shown(arguments: list[str], capsys, status: int = 0) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_a_comparison_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> None:
+def test_a_comparison_goes_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> None:
     text = shown([TAG], capsys)
     assert text.startswith("B is slower: 1.05")
     assert (
@@ -54,6 +43,9 @@ def test_a_comparison_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> 
     assert "12 rounds, interleaved" in text
     assert shown([COMPARISON], capsys) == text
     assert shown([compared.id[:8]], capsys) == text
+    assert "No difference above 5.3 % between A and B is detected" in shown(
+        [TAG, "--threshold", "10"], capsys
+    )
 
 
 def test_runs_alone(compared, store, capsys) -> None:
@@ -128,12 +120,6 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
     assert text.index("B is faster") < text.index("precision: fp32 → fp16 (I-MEANT)")
     command = "enginescope validate /m/net.onnx --on ort-cpu:fp16 --reference ort-cpu:fp32"
     assert printed.err.index(f"check the outputs: {command}") < printed.err.index("explain faster")
-
-
-def test_the_threshold(compared, capsys) -> None:
-    assert "No difference above 5.3 % between A and B is detected" in shown(
-        [TAG, "--threshold", "10"], capsys
-    )
 
 
 def test_verdicts_stand_before_the_plans(store, capsys) -> None:

@@ -1,11 +1,8 @@
 """``enginescope gate`` on stored sets of runs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -23,19 +20,15 @@ NAMES = ("slower", "fails", "faster", "same")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(store) -> Store:
     """Two sets: `main` and `head`, with a regression, a new failure and an improvement."""
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
     jobs = {name: job(f"{name}.onnx") for name in NAMES}
-    made = Store(tmp_path / "store")
-    save(made, "main", (run for one in jobs.values() for run in processes(4.0, of=one)))
+    save(store, "main", (run for one in jobs.values() for run in processes(4.0, of=one)))
     head = {"slower": 4.2, "faster": 3.6, "same": 4.002}
     for name, median_ms in head.items():
-        save(made, "head", processes(median_ms, of=jobs[name], first=60))
-    save(made, "head", [crashed(60, of=jobs["fails"])])
-    return made
+        save(store, "head", processes(median_ms, of=jobs[name], first=60))
+    save(store, "head", [crashed(60, of=jobs["fails"])])
+    return store
 
 
 def save(store: Store, tag: str, runs: Iterable[Run]) -> None:
@@ -84,6 +77,9 @@ def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:
 def test_all_lists_the_rest(store, capsys) -> None:
     main(["gate", "--baseline", "main", "head", "--all"])
     assert "same.onnx" in capsys.readouterr().out
+    one = store.rows(tag="main", model="same")[0].id
+    assert main(["gate", "--baseline", one, store.rows(tag="head", model="same")[0].id]) == 1
+    assert "I-ASSUMED-SCATTER" in capsys.readouterr().out
 
 
 def test_without_current_runs_the_newer_ones_are_taken(store, capfdbinary) -> None:
@@ -114,8 +110,7 @@ def test_the_stores_history_says_how_sessions_differ(store, capfdbinary) -> None
         if row["model"] == "same.onnx"
     ]
     assert row["sessions"]["sessions"] == 1  # the nightly runs are the current side
-    latest = processes(4.0, of=job("same.onnx"), first=1300)
-    save(store, "tonight", latest)
+    save(store, "tonight", processes(4.0, of=job("same.onnx"), first=1300))
     found = document(capfdbinary, "--baseline", "main", "tonight")
     (row,) = [row for row in found["rows"] if row["sessions"]]
     assert row["sessions"]["sessions"] == 8
@@ -156,13 +151,6 @@ def test_a_damaged_run_of_a_folder_is_named(store, capsys) -> None:
     assert f"skipped: {store.runs_folder / doomed}" in capsys.readouterr().err
 
 
-def test_a_run_by_its_id(store, capsys) -> None:
-    one = store.rows(tag="main", model="same")[0].id
-    other = store.rows(tag="head", model="same")[0].id
-    assert main(["gate", "--baseline", one, other]) == 1
-    assert "I-ASSUMED-SCATTER" in capsys.readouterr().out
-
-
 def test_latest_is_the_newest_run_with_samples(store, capsys) -> None:
     """After an import `latest` was a plan without samples."""
     one = store.rows(tag="main", model="same")[0].id
@@ -185,13 +173,10 @@ def test_files_of_every_kind(store, tmp_path, capsys) -> None:
     assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
 
 
-def test_a_file_twice_is_refused(store, capsys) -> None:
+def test_a_file_twice_or_one_that_cannot_be_written_is_refused(store, capsys) -> None:
     same = ["--markdown", "x", "--junit", "x"]
     assert main(["gate", "--baseline", "main", "head", *same]) == 2
     assert "two results" in capsys.readouterr().err
-
-
-def test_a_file_that_cannot_be_written(store, capsys) -> None:
     assert main(["gate", "--baseline", "main", "head", "--junit", "no/such/folder"]) == 2
     assert "cannot write no/such/folder" in capsys.readouterr().err
 
@@ -230,8 +215,7 @@ def test_files_of_trtexec_against_each_other(data, tmp_path, monkeypatch, capsys
     ],
 )
 def test_limits(limits, metrics, expected) -> None:
-    found = limits_of(limits, metrics)
-    assert {one.metric: one.regression_pct for one in found} == expected
+    assert {one.metric: one.regression_pct for one in limits_of(limits, metrics)} == expected
 
 
 @pytest.mark.parametrize("text", ["x", "p99=", "=", "p98=3"])

@@ -1,7 +1,5 @@
 """``enginescope gate``: jobs that are inconclusive are measured again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys
@@ -51,13 +49,6 @@ class Machine:
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    return Store()
-
-
-@pytest.fixture
 def machine(tmp_path, monkeypatch, store) -> Machine:
     """One process of either side in the store, 3 % apart, and a machine to measure more."""
     made = Machine(tmp_path)
@@ -69,8 +60,7 @@ def machine(tmp_path, monkeypatch, store) -> Machine:
 
 
 def gated(capsys, *arguments: str) -> tuple[int, dict]:
-    code = main(["gate", *arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
+    return main(["gate", *arguments, "--json"]), json.loads(capsys.readouterr().out)
 
 
 def codes(found: dict) -> list[str]:

@@ -1,7 +1,5 @@
 """``enginescope history`` on stored runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -29,15 +27,11 @@ NASTY = "<script>alert(1)</script>.onnx"
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    made = Store(tmp_path / "store")
+def store(store) -> Store:
     environments = {0: host(tensorrt="10.3.0"), 12: host(tensorrt="10.4.0")}
     for run in over_days(STEP, environments=environments):
-        made.save(run, tags=["nightly"])
-    return made
+        store.save(run, tags=["nightly"])
+    return store
 
 
 def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
@@ -48,8 +42,7 @@ def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
     assert lines[:2] == [title, "level, +9.9 % (worse) on 2026-01-13"]
     assert max(map(len, lines)) <= 80
     assert shown.count("•") >= 15
-    axis = next(line for line in lines if "└─" in line)
-    assert axis.count("A") == 1
+    assert next(line for line in lines if "└─" in line).count("A") == 1
     assert "TensorRT 10.3.0 → 10.4.0" in shown
     assert "commit 000000babc → 000000cabc" in shown
     assert "worse, 2026-01-13 10:00" in shown
@@ -131,7 +124,7 @@ def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
     assert err.count(f"enginescope runs delete {damaged} removes it from the store") == 1
 
 
-def test_json(store, capfdbinary) -> None:
+def test_json_has_every_point_and_the_newest_alone(store, capfdbinary) -> None:
     assert main(["history", "net.onnx", "--json"]) == 0
     document = json.loads(capfdbinary.readouterr().out)
     (one,) = document["series"]
@@ -139,9 +132,6 @@ def test_json(store, capfdbinary) -> None:
     (change,) = one["changes"]
     assert (change["at"], change["is_sure"], change["is_worse"]) == (12, True, True)
     assert change["changed"][0]["fact"] == "TensorRT"
-
-
-def test_only_the_newest(store, capfdbinary) -> None:
     main(["history", "net.onnx", "--last", "12", "--json"])
     (one,) = json.loads(capfdbinary.readouterr().out)["series"]
     assert (len(one["points"]), one["changes"]) == (12, [])
@@ -197,14 +187,11 @@ def test_the_newest_figure_and_the_noise_are_said_and_drawn() -> None:
     assert "95 % CI" in chart.subtitle[1]
 
 
-def test_names_are_escaped_on_the_page(store) -> None:
+def test_names_are_escaped_and_a_picture_is_of_one_job(store, capsys) -> None:
     for run in over_days([4.0] * 3, of=job(NASTY)):
         store.save(run)
     assert main(["history", "script", "--html", "h.html"]) == 0
     assert "<script>alert" not in Path("h.html").read_text(encoding="utf-8")
-
-
-def test_a_picture_is_of_one_job(store, capsys) -> None:
     store.save(process(1.0, of=job(spec="trt")))
     assert main(["history", "net.onnx", "--png", "h.png"]) == 2
     assert "--png draws one model on one backend, and there are 2" in capsys.readouterr().err
@@ -253,7 +240,6 @@ def test_a_plot_keeps_its_width_and_shows_every_extreme(count, width) -> None:
 def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> None:
     """Its axis had 1.500000 at every tick."""
     ends = flat_ends([value, value * (1 + 1e-7)])
-    assert ends is not None
     assert ends[1] - ends[0] >= 0.02 * value
     ticks = [line.split("┤")[0].strip() for line in dot_plot([value] * 9) if "┤" in line]
     assert all(len(one.strip("-−")) <= 5 for one in ticks), ticks
@@ -261,16 +247,12 @@ def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> No
     (found,) = histories(over_days([1.5] * 8))
     alike = [replace(one, value=1.5, lowest=1.5, highest=1.5) for one in found.points]
     flat = replace(found, points=tuple(alike))
-    layers = json.dumps(history_chart([flat, flat]).spec)
-    assert '"domain": [1.485, 1.515]' in layers
+    assert '"domain": [1.485, 1.515]' in json.dumps(history_chart([flat, flat]).spec)
 
 
-def test_letters_go_on_after_z() -> None:
-    assert [letter(at) for at in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
-
-
-def test_the_letters_of_changes_are_inside_the_picture() -> None:
+def test_letters_go_on_after_z_and_stay_inside_the_picture() -> None:
     """They stood above its upper edge, and were cut off."""
+    assert [letter(at) for at in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
     (found,) = histories(over_days(STEP))
     texts = [
         one

@@ -1,7 +1,5 @@
 """Verbs that are interrupted in the middle: the answer so far, the exit code, and how to go on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

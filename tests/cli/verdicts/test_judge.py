@@ -1,7 +1,5 @@
 """``enginescope judge``: what an interrupt leaves, and how to continue."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

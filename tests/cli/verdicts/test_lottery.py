@@ -1,34 +1,20 @@
 """``enginescope lottery`` on the stand-in for TensorRT, and on ONNX Runtime."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from contextlib import ExitStack
 
 import pytest
 
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
 from tests.analysis.verdicts.test_build_spread import SPREAD, sides
-from tests.fakes import loading, models
+from tests.fakes import models
 
 QUICK = ("--builds", "3", "--processes", "2", "--iterations", "24")
 
 
-@pytest.fixture
-def use(monkeypatch):
-    """Put the stand-in where this process and its workers find it."""
-    with ExitStack() as stack:
-
-        def loaded(version: str = "8.6.0", fault: str = ""):
-            return stack.enter_context(loading.loaded(version, fault))
-
-        yield loaded
-
-
 def test_tensorrt_builds_each_engine_anew(use, verb, tmp_path) -> None:
-    use()
+    use("8.6.0")
     model = models.perceptron(tmp_path / "net.onnx")
     page, table = tmp_path / "page.html", tmp_path / "table.md"
     code, out, err = verb(
@@ -59,7 +45,7 @@ def test_tensorrt_builds_each_engine_anew(use, verb, tmp_path) -> None:
 def test_a_pinned_timing_cache_is_read_by_every_build_and_left_as_it_is(
     use, verb, tmp_path
 ) -> None:
-    use()
+    use("8.6.0")
     model = models.perceptron(tmp_path / "net.onnx")
     cache = tmp_path / "net.cache"
     on = ("--on", f"trt:fp16?timing_cache={cache}", "--shape", "x:3x4")
@@ -74,7 +60,7 @@ def test_a_pinned_timing_cache_is_read_by_every_build_and_left_as_it_is(
 
 
 def test_a_timing_cache_in_the_backend_is_refused(use, verb, tmp_path) -> None:
-    use()
+    use("8.6.0")
     model = models.perceptron(tmp_path / "net.onnx")
     on = ("--on", "trt:fp16?timing_cache=net.cache", "--shape", "x:3x4")
     code, _, err = verb("lottery", model, *on, *QUICK)

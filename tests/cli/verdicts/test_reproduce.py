@@ -1,7 +1,5 @@
 """``enginescope upgrade --reproduce``: exit codes, and what is printed."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """``enginescope upgrade`` with another Python of this machine, and with recorded runs."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys
@@ -113,7 +111,9 @@ def test_a_python_that_fails_makes_a_failed_run(tmp_path, python) -> None:
     assert "environment new" in (run.outcome.message or "")
 
 
-def test_recorded_runs_have_the_evidence_that_they_have(tmp_path, capsys) -> None:
+def test_recorded_runs_have_the_evidence_that_they_have_and_need_a_counterpart(
+    tmp_path, capsys
+) -> None:
     pair(tmp_path)
     arguments = ["upgrade", "--old", "a", "--new", "b", "--store", str(tmp_path / "store")]
     assert main(arguments) == 1
@@ -121,6 +121,9 @@ def test_recorded_runs_have_the_evidence_that_they_have(tmp_path, capsys) -> Non
     assert "upgrade is not safe" in shown
     assert "samples of one process" in shown
     assert "no-outputs" in shown
+    arguments[4] = "nowhere"
+    assert main(arguments) == 2
+    assert "nowhere" in capsys.readouterr().err
 
 
 def test_a_win_of_recorded_runs_is_withheld(tmp_path, capsys) -> None:
@@ -130,10 +133,3 @@ def test_a_win_of_recorded_runs_is_withheld(tmp_path, capsys) -> None:
     assert main(arguments) == 1
     assert main([*arguments, "--inconclusive", "pass"]) == 0
     assert "outputs-first" in capsys.readouterr().out
-
-
-def test_nothing_in_common(tmp_path, capsys) -> None:
-    pair(tmp_path)
-    store = str(tmp_path / "store")
-    assert main(["upgrade", "--old", "a", "--new", "nowhere", "--store", store]) == 2
-    assert "nowhere" in capsys.readouterr().err

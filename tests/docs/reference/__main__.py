@@ -1,7 +1,5 @@
 """Write every page of the reference: ``python -m tests.docs.reference``."""
 
-from __future__ import annotations
-
 from tests.docs.reference.pages import PAGES
 
 for page in PAGES:

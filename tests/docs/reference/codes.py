@@ -1,7 +1,5 @@
 """Every code and closed list of words that enginescope prints: notices, verdicts, outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from enginescope.analysis.verdicts.comparability import CONDITIONS

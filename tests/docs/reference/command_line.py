@@ -1,7 +1,5 @@
 """Every verb with its help, as click prints it, in Markdown."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator, Sequence

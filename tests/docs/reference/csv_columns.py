@@ -1,7 +1,5 @@
 """Every CSV file that enginescope writes, with its columns."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

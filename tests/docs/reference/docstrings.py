@@ -1,7 +1,5 @@
 """Google-style docstrings as Markdown."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

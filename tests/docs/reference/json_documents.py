@@ -1,7 +1,5 @@
 """Every JSON document: those of typed records as JSON Schema, the others by their keys."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Iterator

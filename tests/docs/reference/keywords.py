@@ -1,7 +1,5 @@
 """Types of the keyword arguments of public functions that take several models."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin

@@ -1,7 +1,5 @@
 """Pages whose generated parts stand between marks; the prose around them is written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All pages of the reference that are made from the code."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from enginescope.rules.catalogue import catalogue

@@ -1,7 +1,5 @@
 """The columns of a plan's data frame, and the limits of GPUs."""
 
-from __future__ import annotations
-
 from enginescope.analysis.plans.plan_columns import COLUMNS
 from enginescope.analysis.roofline.roofline import gpu_limits, known_gpus
 from tests.docs.reference.marked_page import table
@@ -23,7 +21,6 @@ def gpus_part() -> str:
     rows = []
     for name in known_gpus():
         gpu = gpu_limits(name)
-        assert gpu is not None
         rates = (gpu.peak_tflops.get(kind) for kind in _KINDS)
         cells = ("" if rate is None else f"{rate:g}" for rate in rates)
         rows.append((name, f"{gpu.memory_gb_per_s:g}", *cells))

@@ -1,7 +1,5 @@
 """A page for each part that a package can add: the text and the code of its example."""
 
-from __future__ import annotations
-
 import ast
 from functools import partial
 from pathlib import Path

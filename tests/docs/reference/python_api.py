@@ -1,7 +1,5 @@
 """The public names with their first lines, and every function with its parameters."""
 
-from __future__ import annotations
-
 import inspect
 
 import enginescope as es
@@ -87,8 +85,7 @@ def _record(name: str) -> str:
     value = getattr(es, name)
     if not inspect.isclass(value):
         return ""
-    about = attributes(value)
-    rows = [(f"`{key}`", markdown(text)) for key, text in about.items()]
+    rows = [(f"`{key}`", markdown(text)) for key, text in attributes(value).items()]
     inherited = vars(Frames) if issubclass(value, Frames) else {}
     for key, held in sorted({**inherited, **vars(value)}.items()):
         if not key.startswith("_") and _is_shown(held):

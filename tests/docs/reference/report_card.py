@@ -1,7 +1,5 @@
 """The charts of the report card and the quantities they draw."""
 
-from __future__ import annotations
-
 from enginescope.analysis.report_card.card_data import QUANTITIES
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from tests.docs.reference.marked_page import table

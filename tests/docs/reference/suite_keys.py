@@ -1,7 +1,5 @@
 """The keys of a suite file, from the records that it is read into."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """What an HTML fragment consists of, read by a parser."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

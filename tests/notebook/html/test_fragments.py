@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
@@ -77,30 +75,23 @@ def test_a_plan() -> None:
     assert "(sum of layer means, 7 iterations, no interval: " in found.text
 
 
-def test_a_plan_without_times_and_one_of_names() -> None:
+def test_plans_without_times_or_samples_say_how_to_get_them() -> None:
     found = checked(plan_html(PlanView(plan_named())))
     assert "--exportProfile" in found.text
     bare = checked(plan_html(PlanView(parse_plan(plans.encoded(plans.names_only()), "n")[0])))
     assert "--profilingVerbosity=detailed" in bare.text
-
-
-def test_a_run_without_samples() -> None:
     plan = plan_named()
     found = checked(run_html(RunView(run_of(plan, times(plan), name=EVIL))))
     assert "The layers add up to" in found.text
     assert "Time by type" in found.text
 
 
-def test_findings() -> None:
+def test_findings_are_listed_or_said_to_be_none() -> None:
     plan = plan_named(layer=EVIL)
     found = checked(findings_html(lint(LintInput(plan=plan, profile=times(plan)))))
     assert "Findings" in found.text
     assert "What to do" in found.text
-    untimed = checked(findings_html(lint(LintInput(plan=plan))))
-    assert "no profile" in untimed.text
-
-
-def test_no_findings() -> None:
+    assert "no profile" in checked(findings_html(lint(LintInput(plan=plan)))).text
     report = lint(LintInput(plan=Plan(name="empty", layers=())))
     assert "findings none" in checked(findings_html(report)).text
 

@@ -1,7 +1,5 @@
 """Charts and graphs in a notebook: live where scripts run, a picture where they do not."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 
@@ -34,8 +32,7 @@ def test_a_chart_has_a_picture_and_nothing_from_elsewhere(plan) -> None:
     assert found.elements.count("img") == 1
     assert "table" in found.elements
     assert chart._repr_png_()[:4] == b"\x89PNG"
-    graph = plan.graph(color="type")
-    assert checked_live(graph._repr_html_()).elements == ["div", "img"]
+    assert checked_live(plan.graph(color="type")._repr_html_()).elements == ["div", "img"]
     assert "<script" not in plan.graph(only=["type:Pooling"])._repr_html_()
 
 

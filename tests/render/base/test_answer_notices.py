@@ -1,7 +1,5 @@
 """What page, Markdown and terminal show of an answer: notices, details, parts, long names."""
 
-from __future__ import annotations
-
 import sys
 
 from rich.console import Group
@@ -34,14 +32,11 @@ ANSWERED = Answer(
 )
 
 
-def test_warnings_stand_first() -> None:
+def test_warnings_stand_first_and_details_are_folded(capsys) -> None:
     page = written_page(ANSWERED).decode()
     for text in (page, answer_markdown(ANSWERED).decode()):
         assert text.index("W-ONE") < text.index("I-SAID")
     assert answer_markdown(replace(ANSWERED, tables=(), notices=())) == b"### enginescope: yes\n"
-
-
-def test_details_are_folded_in_markdown_and_left_out_on_a_terminal(capsys) -> None:
     table, folded = answer_markdown(ANSWERED).decode().split("<details>")
     assert "| layer | error | cosine |" in table
     assert "\nalone\n" in table
@@ -50,11 +45,21 @@ def test_details_are_folded_in_markdown_and_left_out_on_a_terminal(capsys) -> No
     assert capsys.readouterr().out.count("conv1") == 1
 
 
-def test_a_terminal_has_names_last_and_a_narrow_one_fewer_columns() -> None:
+def test_a_narrow_terminal_leaves_columns_out_and_shortens_names() -> None:
     wide = as_text(Group(*stacked([NAMES], 80)), width=80).splitlines()[0]
     assert wide.split() == ["error", "cosine", "layer"]
     head, _, row, note, *_ = as_text(Group(*stacked([NAMES], 16)), width=80).splitlines()
     assert (head.split(), row.split(), note) == (["error", "layer"], ["0.1", "conv1"], "alone")
+    for width, headers in (
+        (80, ["tensor", "error", "own", "peak"]),
+        (44, ["tensor", "error", "peak"]),
+        (30, ["tensor", "error"]),
+    ):
+        lines = as_text(Group(*stacked([WIDE], width)), width=width).splitlines()
+        assert lines[0].split() == headers
+        assert max(map(len, lines)) <= width
+        assert "…" in lines[2] or width == 80
+        assert lines[2].split()[1] == "0.00029"
 
 
 def test_sections_of_a_page_have_anchors_of_their_own() -> None:
@@ -89,8 +94,7 @@ def test_parts_are_on_page_markdown_and_terminal() -> None:
     assert shown.count("\n0.1    0.9     conv1\nalone\n") == 2  # details are left out
     for text in (markdown, page, shown):
         assert "formula" in text
-    brief = as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)
-    assert "formula" not in brief
+    assert "formula" not in as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)
 
 
 WIDE = TextTable(
@@ -103,19 +107,6 @@ WIDE = TextTable(
 )
 
 
-def test_a_narrow_terminal_leaves_columns_out_and_shortens_names() -> None:
-    for width, headers in (
-        (80, ["tensor", "error", "own", "peak"]),
-        (44, ["tensor", "error", "peak"]),
-        (30, ["tensor", "error"]),
-    ):
-        lines = as_text(Group(*stacked([WIDE], width)), width=width).splitlines()
-        assert lines[0].split() == headers
-        assert max(map(len, lines)) <= width
-        assert "…" in lines[2] or width == 80
-        assert lines[2].split()[1] == "0.00029"
-
-
 def test_a_narrow_terminal_divides_a_table_and_repeats_its_first_column() -> None:
     table = replace(WIDE, spared=(), is_divided=True)
     lines = as_text(Group(*stacked([table], 36)), width=36).splitlines()
@@ -125,8 +116,7 @@ def test_a_narrow_terminal_divides_a_table_and_repeats_its_first_column() -> Non
         ["tensor", "peak"],
     ]
     assert max(map(len, lines)) <= 36
-    whole = as_text(Group(*stacked([table], 120)), width=120)
-    assert whole.count("tensor") == 1
+    assert as_text(Group(*stacked([table], 120)), width=120).count("tensor") == 1
 
 
 def test_a_terminal_breaks_a_long_answer_between_words(capsys, monkeypatch) -> None:

@@ -35,46 +35,15 @@ BARE = Run(
 )
 
 
-def test_backend() -> None:
+def test_backends_shapes_tensors_and_devices() -> None:
     spec = BackendSpec(name="trt", precision="fp16", options={"a": "1", "b": "2"})
     assert backend_text(spec) == "trt fp16?a=1&b=2"
-
-
-def test_shapes() -> None:
     assert shape_text((1, None, 3)) == "1×?×3"
     assert shape_text(()) == "scalar"
     assert shape_text(None) == "shape not known"
-
-
-def test_tensor() -> None:
     layout = Layout(name="NHWC8", text="Channel major FP16 format")
     tensor = Tensor(name="x", shape=(1, 8), dtype=DataType.FP16, layout=layout)
     assert tensor_text(tensor) == "x 1×8 FP16 NHWC8"
-
-
-def test_several_inputs_are_named_and_the_fourth_is_left_out() -> None:
-    inputs = tuple(Tensor(name=name, shape=(1,)) for name in "abcd")
-    assert inputs_text(measured_run(inputs=inputs)) == "a 1, b 1, c 1, …"
-
-
-def test_shapes_that_were_asked_for_stand_in() -> None:
-    workload = Workload(shapes=(InputShape(name="x", dims=(2, 3)),))
-    job = Job(subject=Subject(name="m"), backend=BackendSpec(name="b"), workload=workload)
-    assert subject_line(measured_run(job=job, inputs=())) == "m · b · 2×3"
-
-
-def test_place_is_the_gpu_if_there_is_one() -> None:
-    assert place_line(imported_run()) == "NVIDIA H200"
-    assert place_line(measured_run()) == "AMD EPYC, 2 cores"
-    assert place_line(BARE) is None
-
-
-def test_one_core_is_singular() -> None:
-    environment = Environment(host=Host(cpu_model="c", cores_logical=1))
-    assert place_line(measured_run(environment=environment)) == "c, 1 core"
-
-
-def test_device() -> None:
     device = Device(
         name="H200", compute_capability="9.0", memory_bytes=1 << 30, sm_count=132, driver="550"
     )
@@ -83,7 +52,20 @@ def test_device() -> None:
     )
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_inputs_and_places_have_names() -> None:
+    inputs = tuple(Tensor(name=name, shape=(1,)) for name in "abcd")
+    assert inputs_text(measured_run(inputs=inputs)) == "a 1, b 1, c 1, …"
+    workload = Workload(shapes=(InputShape(name="x", dims=(2, 3)),))
+    job = Job(subject=Subject(name="m"), backend=BackendSpec(name="b"), workload=workload)
+    assert subject_line(measured_run(job=job, inputs=())) == "m · b · 2×3"
+    assert place_line(imported_run()) == "NVIDIA H200"
+    assert place_line(measured_run()) == "AMD EPYC, 2 cores"
+    assert place_line(BARE) is None
+    environment = Environment(host=Host(cpu_model="c", cores_logical=1))
+    assert place_line(measured_run(environment=environment)) == "c, 1 core"
+
+
+def test_what_is_known_is_shown_and_the_rest_is_left_out() -> None:
     assert machine_facts(BARE) == ()
     assert phase_facts(BARE) == ()
     assert dict(method_facts(BARE)) == {
@@ -93,9 +75,6 @@ def test_what_is_not_known_is_left_out() -> None:
         "Made": "2025-11-21 09:40:12 UTC (imported)",
         "Run": "1",
     }
-
-
-def test_what_is_known_is_shown() -> None:
     facts = dict(method_facts(measured_run()))
     assert facts["Providers"] == "CPUExecutionProvider"
     assert facts["Node placement"] == "CPUExecutionProvider: 60 nodes in 1 subgraphs"
@@ -125,14 +104,11 @@ def test_what_the_machine_was_made_to_do_and_withheld_is_shown() -> None:
     assert place_line(run) == "H200 at SM 1,305 MHz, memory 3,201 MHz"
 
 
-def test_mode() -> None:
+def test_mode_and_commands() -> None:
     mode = Mode(in_flight=None, transfers=False, cuda_graph=True, spin_wait=False, streams=2)
     assert mode_text(mode) == "2 streams, without host-device copies, CUDA graph, blocking wait"
     assert mode_text(Mode(in_flight=None)) is None
     assert mode_text(Mode(in_flight=None, streams=1)) == "1 stream"
-
-
-def test_the_command_of_the_build_and_of_the_run_are_two() -> None:
     run = replace(BARE, command="trtexec --onnx=x.onnx\ntrtexec --loadEngine=x")
     commands = [text for name, text in method_facts(run) if name == "Command"]
     assert commands == ["trtexec --onnx=x.onnx", "trtexec --loadEngine=x"]

@@ -50,15 +50,10 @@ def test_interval_that_could_not_be_had_is_said_so() -> None:
         percentiles=(),
     )
     assert interval_text(summary) == "no interval: all samples are equal"
-    varied = replace(summary, std_ms=0.1)
-    assert interval_text(varied) == "no interval: too few independent samples"
+    assert interval_text(replace(summary, std_ms=0.1)) == "no interval: too few independent samples"
 
 
-def test_percentile_names() -> None:
-    assert [percentile_name(p) for p in (50.0, 99.0, 99.9)] == ["p50", "p99", "p99.9"]
-
-
-def test_layer_sum_that_is_more() -> None:
+def test_layer_sum_against_the_whole() -> None:
     found = LayerSum(sum_ms=4.6, whole_ms=4.0, whole_metric="latency", pass_whole_ms=4.9)
     text = layer_sum_sentence(found)
     assert text.startswith(
@@ -66,16 +61,13 @@ def test_layer_sum_that_is_more() -> None:
         "means alone), 0.600 ms (15.0 %) more than the mean latency of 4.000 ms (1.15 ×)"
     )
     assert pass_sentence(found) == ("In the profiling pass itself a whole iteration took 4.900 ms.")
-
-
-def test_layer_sum_that_is_less() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=3, whole_ms=4.0, whole_metric="gpu_compute"))
     assert "1.00 ms (25.0 %) less than the mean GPU compute time of 4.000 ms (0.750 ×)" in text
-
-
-def test_layer_sum_that_agrees() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=4.001, whole_ms=4.0, whole_metric="latency"))
     assert text.endswith("the same as the mean latency of 4.000 ms within 0.5 %.")
+    text = layer_sum_sentence(LayerSum(sum_ms=4.0))
+    assert text.endswith("no time of whole requests is known to compare with.")
+    assert pass_sentence(LayerSum(sum_ms=4.0)) is None
 
 
 def test_layer_sum_of_medians() -> None:
@@ -96,14 +88,11 @@ def test_layer_sum_of_medians() -> None:
     assert "(sum of layer medians, 5 iterations, no interval: too few iterations)" in few
 
 
-def test_layer_sum_of_a_host_that_enqueues() -> None:
+def test_layer_sums_of_hosts_profilers_and_operators_say_what_they_are() -> None:
     found = LayerSum(sum_ms=2.9, whole_ms=1.4, whole_metric="device_latency", is_host=True)
     assert layer_sum_sentence(found).endswith(
         ": they are times in which the host enqueued the layers; the GPU ran them later."
     )
-
-
-def test_what_the_profiler_added_is_an_estimate() -> None:
     whole = {"whole_ms": 0.4, "whole_metric": "gpu_compute"}
     found = LayerSum(sum_ms=0.4, raw_ms=0.6, profiler_ms=0.0019, **whole)
     assert layer_sum_sentence(found) == (
@@ -111,9 +100,6 @@ def test_what_the_profiler_added_is_an_estimate() -> None:
         "adds, about 1.9 µs a layer); the profiler reported 0.6000 ms (sum of layer means, no "
         "interval: the profile holds means alone); GPU compute time 0.4000 ms."
     )
-
-
-def test_operators_of_pytorch_are_no_layers() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=0.31, iterations=1, part="operator"))
     assert text.startswith("The operators add up to 0.3100 ms (sum of operator means, 1 iteration")
     assert "layer" not in text
@@ -133,12 +119,6 @@ def test_what_python_adds_stands_beside_the_enqueue(enqueue_ms, end) -> None:
     text = pipeline_sentence(pipeline)
     assert f"the enqueue call takes the host {format_ms(enqueue_ms, 3)}, {end}" in text
     assert ("the host limits the throughput" in text) is (enqueue_ms > 0.02)
-
-
-def test_layer_sum_without_a_whole() -> None:
-    text = layer_sum_sentence(LayerSum(sum_ms=4.0))
-    assert text.endswith("no time of whole requests is known to compare with.")
-    assert pass_sentence(LayerSum(sum_ms=4.0)) is None
 
 
 @pytest.mark.parametrize(
@@ -168,13 +148,10 @@ def test_every_end_of_the_warm_up_has_words(end) -> None:
     assert text.startswith("5 iterations, 12.0 ms, ")
 
 
-def test_shorten_keeps_both_ends() -> None:
+def test_shortened_texts_keep_both_ends_and_stay_apart() -> None:
     assert shorten("abcdefghij", 10) == "abcdefghij"
     assert shorten("abcdefghij", 5) == "ab…ij"
     assert shorten("abcdefghij", 6) == "abc…ij"
-
-
-def test_texts_that_differ_still_do_when_they_are_shortened() -> None:
     names = [f"sm75_xmma_fprop_implicit_gemm_{one}_simple_t1r1s1" for one in ("a8x8", "b8x8")]
     assert len({shorten(one, 30) for one in names}) == 1
     short = shorten_apart([*names, names[0], "conv"], 30)
@@ -182,16 +159,14 @@ def test_texts_that_differ_still_do_when_they_are_shortened() -> None:
     assert short[0] == short[2]
     assert short[3] == "conv"
     assert max(map(len, short)) == 30
-
-
-def test_what_lies_too_far_apart_is_numbered() -> None:
     names = [f"{'x' * 30}{a}{'y' * 30}{b}{'z' * 30}" for a in "12" for b in "34"]
-    short = shorten_apart(names, 12)
-    assert len(set(short)) == 4
-    assert short[1].endswith(" #2")
-    assert max(map(len, short)) == 12
+    numbered = shorten_apart(names, 12)
+    assert len(set(numbered)) == 4
+    assert numbered[1].endswith(" #2")
+    assert max(map(len, numbered)) == 12
 
 
-def test_unknown_metric_keeps_its_tag() -> None:
+def test_names_of_metrics_and_percentiles() -> None:
+    assert [percentile_name(p) for p in (50.0, 99.0, 99.9)] == ["p50", "p99", "p99.9"]
     assert metric_title("latency") == "Latency"
     assert metric_title("queue") == "queue"

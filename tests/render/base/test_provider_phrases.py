@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 
@@ -54,45 +52,38 @@ def test_placement_in_a_line() -> None:
         "TensorRT 57 nodes (95.0 %) in 2 subgraphs, 99.0 % of kernel time; "
         "CPU 3 nodes (5.00 %), 1.00 % of kernel time: NonMaxSuppression ×2, Gather"
     )
-
-
-def test_a_share_is_whole_only_where_it_is() -> None:
     line = placement_line(run_of([share(TRT, 9_999, 1), share(CPU, 1, 1, Shape=1)], (), [TRT, CPU]))
     assert line is not None
     assert "99.99 %" in line
     assert "CPU 1 node (0.0100 %): Shape" in line
-
-
-def test_many_operators_are_counted() -> None:
     left = share(CPU, 6, 6, A=1, B=1, C=1, D=1, E=1, F=1)
     line = placement_line(run_of([share(TRT, 6, 1), left], (), [TRT, CPU]))
-    assert line is not None
     assert line.endswith("A, B, C, D and 2 more kinds")
 
 
-def test_an_older_runtime_counts_kernels() -> None:
+def test_an_older_runtime_counts_kernels_and_nothing_is_said_of_the_cpu_alone() -> None:
     run = run_of((), [layer(0, TRT, 3.0), layer(1, CPU, 1.0)], [TRT, CPU])
     assert placement_line(run) == (
         "TensorRT 1 kernel, 75.0 % of kernel time; CPU 1 kernel, 25.0 % of kernel time"
     )
-    found = providers(PageSubject(RunView(run)))
-    assert found is not None
-    assert "does not report" in "".join(found.notes)
-
-
-def test_nothing_is_said_of_the_cpu_alone() -> None:
+    assert "does not report" in "".join(providers(PageSubject(RunView(run))).notes)
     run = run_of([share(CPU, 9, 9, Conv=9)], (), [CPU])
     assert placement_line(run) is None
     assert providers(PageSubject(RunView(run))) is None
 
 
-def test_copies() -> None:
+def test_copies_and_cold_starts() -> None:
     run = replace(shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5)))
     line = device_line(RunView(run))
-    assert line is not None
     assert line.startswith("1.500 ms median without copies, 95 % CI")
     assert line.endswith("the copies take 0.500 ms (25 %)")
     assert device_line(RunView(shared_out())) is None
+    assert cold_line(prepared()) == (
+        "34.0 s load, 5.00 ms first inference with empty caches; they hold 2 files, 1.00 MiB"
+    )
+    line = cold_line(prepared(from_cache=True))
+    assert line is not None
+    assert "measured when the engines were built" in line
 
 
 def prepared(**more) -> Run:
@@ -120,28 +111,14 @@ def prepared(**more) -> Run:
     return replace(shared_out(), preparation=made)
 
 
-def test_cold() -> None:
-    assert cold_line(prepared()) == (
-        "34.0 s load, 5.00 ms first inference with empty caches; they hold 2 files, 1.00 MiB"
-    )
-    line = cold_line(prepared(from_cache=True))
-    assert line is not None
-    assert "measured when the engines were built" in line
-
-
-def test_facts_of_the_page() -> None:
+def test_facts_and_sections_have_what_was_left_and_why() -> None:
     run = replace(
         prepared(), arenas=(ArenaUse(provider=CUDA, in_use_peak_bytes=1 << 20, held_bytes=1 << 21),)
     )
     facts = dict(provider_facts(RunView(run)))
     assert facts["Model made: fp16"] == ("by onnxruntime.transformers.float16 (onnx 1.2), 12.0 ms")
     assert facts["Memory by CUDA's allocator"] == "1.00 MiB in use at its peak, 2.00 MiB held"
-
-
-def test_the_section_has_what_was_left_and_why() -> None:
-    found = providers(PageSubject(RunView(shared_out())))
-    assert found is not None
-    shares, left = found.tables
+    shares, left = providers(PageSubject(RunView(shared_out()))).tables
     assert [one.title for one in shares.columns][:3] == ["Provider", "Nodes", "Nodes %"]
     columns = {one.title: one.values for one in left.columns}
     assert columns["Operator"] == ("NonMaxSuppression", "Gather")

@@ -70,8 +70,7 @@ def test_series_beside_the_headline_have_lines_measured_or_printed() -> None:
     stated = "0.002000 ms median   max 0.01000 ms"
     assert lines["enqueue"].endswith(f"{stated}   as printed, no interval")
     assert "D2H" not in lines
-    whole = summary_text(RunView(replace(measured, samples=())), width=300)
-    assert f"{stated}\n" in whole
+    assert f"{stated}\n" in summary_text(RunView(replace(measured, samples=())), width=300)
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -81,15 +80,12 @@ def test_no_line_is_wider_than_asked(make, width) -> None:
     assert max(len(line) for line in text.splitlines()) <= width
 
 
-def test_weak_percentiles_say_what_they_lack() -> None:
+def test_sums_of_layers_and_weak_percentiles_say_what_they_lack() -> None:
     values = measured_run().samples[0].values_ms[:120]
     run = measured_run()
     few = replace(run.samples[0], values_ms=values, start_ms=None, warmup_ms=None)
     text = summary_text(RunView(measured_run(samples=(few,))))
     assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 effective samples needed\)", text)
-
-
-def test_layers_that_add_up_to_more_are_said_so() -> None:
     text = " ".join(summary_text(RunView(measured_run())).split())
     view = RunView(measured_run())
     assert view.layer_sum_ratio is not None
@@ -98,27 +94,21 @@ def test_layers_that_add_up_to_more_are_said_so() -> None:
     assert "more than the median latency of" in text
 
 
-def test_failed_run_shows_outcome_cause_next_step_and_log() -> None:
+def test_screen_of_a_failed_run_and_of_one_without_samples() -> None:
     text = summary_text(RunView(failed_run()))
     assert "  outcome    crashed (signal 11)" in text
     assert "  why        the worker died while loading the model" in text
     assert "  next       run it with --verbose" in text
     assert "  | Fatal Python error: Segmentation fault" in text
     assert "median" not in text
-
-
-def test_run_without_samples_says_so() -> None:
     assert "none: this run has no samples" in summary_text(RunView(measured_run(samples=())))
 
 
-def test_notices_carry_a_mark_and_their_code() -> None:
+def test_notices_carry_a_mark_and_their_code_and_brackets_stay() -> None:
     text = summary_text(RunView(measured_run()))
     assert "  ! other load: 0.8 of 2 cores busy (W-LOAD)" in text
     assert "  · data: batch became 1 (I-DYNAMIC-SHAPE)" in text
     assert text.index("W-LOAD") < text.index("I-DYNAMIC-SHAPE")
-
-
-def test_square_brackets_in_names_and_messages_are_shown_as_they_are() -> None:
     job = Job(subject=Subject(name="[red]x[/red].onnx"), backend=BackendSpec(name="ort-cpu"))
     notice = Notice(code="W-X", message="input [bold]data[/bold]")
     text = summary_text(RunView(measured_run(job=job, notices=(notice,))))
@@ -126,16 +116,13 @@ def test_square_brackets_in_names_and_messages_are_shown_as_they_are() -> None:
     assert "[bold]data[/bold]" in text
 
 
-def test_colour_only_when_asked() -> None:
+def test_colour_only_when_asked_and_not_for_a_stream_that_is_no_terminal() -> None:
     view = RunView(measured_run())
     assert "\x1b[" not in summary_text(view)
     colored = summary_text(view, color=True)
     assert "\x1b[" in colored
     plain = re.sub(r"\x1b\[[0-9;]*m", "", colored)
     assert [line.rstrip() for line in plain.splitlines()] == summary_text(view).splitlines()
-
-
-def test_show_writes_plain_text_to_a_stream_that_is_no_terminal() -> None:
     stream = io.StringIO()
     show(summary(RunView(measured_run()), width=80), stream)
     assert "\x1b[" not in stream.getvalue()
@@ -244,24 +231,18 @@ def test_options_that_all_runs_share_are_said_below_the_table(width: int) -> Non
     assert " ".join(lines[4:]) == said
 
 
-def test_an_interval_of_no_width_has_no_digits_for_it() -> None:
-    assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
-
-
-def test_table_sets_numbers_flush_right() -> None:
+def test_table_sets_numbers_flush_right_and_an_interval_of_no_width_has_no_digits_for_it() -> None:
     text = as_text(table(("name", "ms"), [("a", "1"), ("b", "100")], right=("ms",)), width=40)
     lines = text.splitlines()
     assert lines[2].endswith("  1")
     assert lines[3].endswith("100")
+    assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
 
 
-def test_sparkline_shows_the_range_and_what_lies_beyond() -> None:
+def test_sparkline_shows_the_range_what_lies_beyond_and_a_single_sample() -> None:
     text = summary_text(RunView(measured_run()))
     (line,) = [line for line in text.splitlines() if "█" in line]
     assert re.fullmatch(r" {13}[▁▂▃▄▅▆▇█ ]{8,32}   3\.\d+ … \d\.\d+ ms; 1 above", line)
-
-
-def test_sparkline_of_a_single_sample_is_seen() -> None:
     one = replace(
         measured_run().samples[0],
         values_ms=measured_run().samples[0].values_ms[:1],

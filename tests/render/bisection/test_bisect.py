@@ -1,7 +1,5 @@
 """Where an error starts and what to keep in FP32: words, screens, pictures."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec
@@ -164,7 +162,7 @@ def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None
     assert error_growth(bisected(error("a", 0.0)), "g") is None
 
 
-def test_the_data_can_be_written_and_keep_what_is_not_finite_apart() -> None:
+def test_data_keeps_what_is_not_finite_apart_and_tells_the_front() -> None:
     found = overflown()
     steps = (replace(found.steps[0], own_error=float("inf")), *found.steps[1:])
     data = json.loads(msgspec.json.encode(bisect_data(replace(found, steps=steps))))
@@ -172,6 +170,12 @@ def test_the_data_can_be_written_and_keep_what_is_not_finite_apart() -> None:
     assert data["first_not_finite"] == "b_out"
     assert [one["own_is_finite"] for one in data["growth"]] == [False, None, None, None]
     assert data["growth"][0]["own_error_to_spread"] is None
+    inside = inside_part(overflown(), "s")
+    assert "own" not in inside.tables[0].known().headers
+    assert [chart.key for chart in inside.charts] == ["s-growth"]
+    data = json.loads(msgspec.json.encode(precision_data(trials())))
+    assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
+    assert data["suggested"]["kept_nodes"] == ["b"]
 
 
 def trials() -> PrecisionTrials:
@@ -213,8 +217,7 @@ def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
 
 def test_what_is_suggested_in_words() -> None:
     found = trials()
-    none = replace(found, trials=found.trials[:1])
-    assert "no proposal" in suggestion_text(none)
+    assert "no proposal" in suggestion_text(replace(found, trials=found.trials[:1]))
     nothing = PrecisionTrials(way="", why_none="it computes in fp32 already")
     assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
     fast = replace(found.trials[-1], latency_ms=1.1, interval=None)
@@ -228,17 +231,4 @@ def test_what_is_suggested_in_words() -> None:
     reason = "latency is not a reason for reduced precision on this backend"
     assert reason not in suggestion_text(slow)
     faster = replace(fast, latency_ms=0.9)
-    useless = replace(found, trials=(found.trials[0], faster))
-    assert suggestion_text(useless).endswith(f"; {reason}")
-
-
-def test_the_front_is_told_in_the_data() -> None:
-    data = json.loads(msgspec.json.encode(precision_data(trials())))
-    assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
-    assert data["suggested"]["kept_nodes"] == ["b"]
-
-
-def test_the_page_leaves_out_a_column_of_nothing() -> None:
-    inside = inside_part(overflown(), "s")
-    assert "own" not in inside.tables[0].known().headers
-    assert [chart.key for chart in inside.charts] == ["s-growth"]
+    assert suggestion_text(replace(found, trials=(found.trials[0], faster))).endswith(f"; {reason}")

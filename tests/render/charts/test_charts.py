@@ -48,8 +48,7 @@ def test_nothing_to_see_gives_no_chart(chart) -> None:
 @pytest.mark.parametrize("chart", CHARTS)
 def test_vega_lite_compiles_it(chart, theme) -> None:
     converter = pytest.importorskip("vl_convert")
-    run = imported_run(telemetry=measured_run().telemetry)
-    made = chart(RunView(run))
+    made = chart(RunView(imported_run(telemetry=measured_run().telemetry)))
     svg = converter.vegalite_to_svg(
         vl_spec=made.complete(width=600), vl_version="6.1", config=chart_config(theme)
     )
@@ -64,12 +63,13 @@ def test_distribution_counts_every_sample_once() -> None:
     (outside,) = re.findall(r"Samples outside the scale: (\d+) above", " ".join(chart.subtitle))
     assert sum(one["n"] for one in bars) + int(outside) == 600
     assert max(one["high"] for one in bars) < 31
+    chart = latency_distribution(run_of([2.0] * 50))
+    assert sum(one["n"] for one in chart.spec["layer"][0]["data"]["values"]) == 50
 
 
 def test_a_skewed_distribution_has_a_logarithmic_axis() -> None:
     """90 % of the samples were one bar, and p99 was off the axis."""
-    values = np.random.default_rng(5).lognormal(0, 1.0, 2_000)
-    chart = latency_distribution(run_of(values))
+    chart = latency_distribution(run_of(np.random.default_rng(5).lognormal(0, 1.0, 2_000)))
     bars = chart.spec["layer"][0]["data"]["values"]
     assert sum(one["n"] for one in bars) == 2_000
     assert max(one["n"] for one in bars) < 200
@@ -77,8 +77,7 @@ def test_a_skewed_distribution_has_a_logarithmic_axis() -> None:
     assert "The axis is logarithmic" in " ".join(chart.subtitle)
     labels = [str(one["label"])[:3] for one in values_in(chart.spec) if "label" in one]
     assert {"med", "p95", "p99"} <= set(labels)
-    usual = latency_distribution(RunView(measured_run()))
-    assert "log" not in " ".join(usual.subtitle)
+    assert "log" not in " ".join(latency_distribution(RunView(measured_run())).subtitle)
     converter = pytest.importorskip("vl_convert")
     assert "NaN" not in converter.vegalite_to_svg(chart.complete(width=600), vl_version="6.1")
 
@@ -113,17 +112,11 @@ def test_no_line_of_the_distribution_crosses_the_label_of_another(values) -> Non
         assert not any(ends[0] < other["x"] < ends[1] for other in above)
 
 
-def test_distribution_of_equal_values() -> None:
-    chart = latency_distribution(run_of([2.0] * 50))
-    assert sum(one["n"] for one in chart.spec["layer"][0]["data"]["values"]) == 50
-
-
 def test_series_shows_each_sample_and_marks_those_beyond_the_edge() -> None:
     chart = latency_series(RunView(measured_run()))
     assert chart.title == "Latency over the run: each of 600 samples"
     assert len(chart.spec["layer"][0]["data"]["values"]) == 600
-    beyond = chart.spec["layer"][2]["data"]["values"]
-    assert 31.0 in [one["high"] for one in beyond]
+    assert 31.0 in [one["high"] for one in chart.spec["layer"][2]["data"]["values"]]
     assert "Triangles at the upper edge" in chart.subtitle[1]
 
 
@@ -139,8 +132,7 @@ def test_long_series_shows_extremes_and_says_so() -> None:
 
 def test_series_without_start_times_counts_samples() -> None:
     chart = latency_series(run_of([1.0, 2.0, 3.0, 2.0, 1.0]))
-    x = chart.spec["layer"][0]["encoding"]["x"]
-    assert x["title"] == "sample"
+    assert chart.spec["layer"][0]["encoding"]["x"]["title"] == "sample"
 
 
 def test_percentiles_mark_what_is_not_carried() -> None:
@@ -162,16 +154,12 @@ def test_layers_keep_the_colour_of_their_precision() -> None:
     assert EVIL in [one["name"] for one in chart.spec["data"]["values"]]
 
 
-def test_layers_stop_at_topk_and_say_what_share_that_is() -> None:
+def test_layers_stop_at_topk_and_those_without_work_are_not_counted(shared) -> None:
+    """TensorRT 8.6 lists 47 constants and a no-op with a time of 0 beside 105 layers that work."""
     chart = layer_bars(RunView(measured_run()).layers, top=3)
-    rows = chart.spec["data"]["values"]
-    assert [one["row"] for one in rows] == ["00000", "00001", "00002"]
+    assert [one["row"] for one in chart.spec["data"]["values"]] == ["00000", "00001", "00002"]
     assert chart.subtitle[0].startswith("The 3 slowest of 40 timed layers: ")
     assert chart.spec["layer"][0]["encoding"]["color"]["legend"]["title"] == "kind of work"
-
-
-def test_layers_without_work_are_not_counted_as_timed(shared) -> None:
-    """TensorRT 8.6 lists 47 constants and a no-op with a time of 0 beside 105 layers that work."""
     folder = shared / "trt86-h100-trtexec"
     plan, _ = parse_plan((folder / "real.graph.json").read_bytes(), "net")
     profile, _ = parse_profile((folder / "real.profile.json").read_bytes(), "net")
@@ -179,24 +167,19 @@ def test_layers_without_work_are_not_counted_as_timed(shared) -> None:
     assert chart.subtitle[0].startswith("The 30 slowest of 105 timed layers: ")
 
 
-def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> None:
+def test_layers_are_bars_of_their_own_without_colours_where_only_times_are_known() -> None:
     run = measured_run()
     bare = tuple(replace(one, kind=None) for one in run.profile.layers)
     chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=bare))))
     assert chart.title == "Layers by time"
     assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
-
-
-def test_layers_with_the_same_name_are_bars_of_their_own() -> None:
-    run = measured_run()
     same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
     chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=same))))
     assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4
 
 
 def test_memory_leaves_out_instants_without_a_value() -> None:
-    values = np.array([np.nan, 1 << 20, 2 << 20])
-    channel = Channel(name="rss_bytes", values=values)
+    channel = Channel(name="rss_bytes", values=np.array([np.nan, 1 << 20, 2 << 20]))
     telemetry = Telemetry(time_ms=np.array([0.0, 1_000.0, 2_000.0]), channels=(channel,))
     chart = memory_series(RunView(measured_run(telemetry=telemetry, peak_memory_bytes=1 << 20)))
     assert chart.spec["data"]["values"] == [{"x": 1.0, "y": 1.0}, {"x": 2.0, "y": 2.0}]

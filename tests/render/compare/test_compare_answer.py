@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -39,7 +37,7 @@ def words(found: Comparison, **more) -> str:
     return " ".join(text(found, **more).split())
 
 
-def test_the_answer_goes_first() -> None:
+def test_the_answer_goes_first_and_names_the_slower_plan() -> None:
     lines = text(two()).splitlines()
     assert lines[:2] == [
         "The layers of B take 28.7 % less time in the profiles than those of A: 4.188 ms",
@@ -47,9 +45,6 @@ def test_the_answer_goes_first() -> None:
     ]
     assert lines[2:4] == ["  A          net a", "  B          net b"]
     assert "most of it Convolution: FP32 → FP16, −1.250 ms" in words(two())
-
-
-def test_the_slower_plan_and_the_same() -> None:
     assert answer(compare([run_b(), run_a()]), 3).startswith(
         "The layers of B take 40.3 % more time"
     )
@@ -80,8 +75,7 @@ def test_a_ratio_says_what_it_is_the_quotient_of() -> None:
     rows = {name: cells for name, *cells in facts_table(found.overview).rows}
     per_item = a.sum_ms / a.batch / (b.sum_ms / b.batch)
     assert rows["A ÷ it"] == ["—", f"{per_item:.2f} × per item", f"{a.sum_ms / c.sum_ms:.2f} ×"]
-    wide = layer_table(compare(runs[::2]).pairs, Chosen())
-    assert "A ÷ B" in wide.headers
+    assert "A ÷ B" in layer_table(compare(runs[::2]).pairs, Chosen()).headers
 
 
 def test_more_than_two_plans() -> None:
@@ -116,7 +110,7 @@ def test_the_fastest_of_other_batches_is_told_per_item() -> None:
     assert "W-OTHER-BATCH" in words(two_of_them)
 
 
-def test_reasons_end_in_the_whole() -> None:
+def test_reasons_end_in_the_whole_and_what_does_not_differ_is_folded() -> None:
     pairs = two().pairs
     table = explanation_table(pairs, 10)
     assert table.rows[-1] == ("−1.688", "100.0", "8", "the whole difference")
@@ -128,6 +122,13 @@ def test_reasons_end_in_the_whole() -> None:
     short = explanation_table(pairs, 2)
     assert short.rows[2][-1] == f"{len(pairs.explanations) - 2} more reasons"
     assert short.rows[2][0] == "+0.062"
+    table = layer_table(two().pairs, Chosen(top=4))
+    assert len(table.rows) == 4
+    assert table.note == (
+        "and 2 more; 2 do not differ and take the same time within 3 %: "
+        "0.8750 ms in A, 0.8750 ms in B"
+    )
+    assert layer_table(two().pairs, Chosen(threshold_pct=10)).note.startswith("3 do not differ")
 
 
 @pytest.mark.parametrize(
@@ -140,27 +141,21 @@ def test_reasons_end_in_the_whole() -> None:
     ],
 )
 def test_only_some_layers(only, names) -> None:
-    table = layer_table(two().pairs, Chosen(only=only))
-    assert [row[-1] for row in table.rows] == names
+    assert [row[-1] for row in layer_table(two().pairs, Chosen(only=only)).rows] == names
 
 
-def test_what_does_not_differ_is_folded() -> None:
-    table = layer_table(two().pairs, Chosen(top=4))
-    assert len(table.rows) == 4
-    assert table.note == (
-        "and 2 more; 2 do not differ and take the same time within 3 %: "
-        "0.8750 ms in A, 0.8750 ms in B"
-    )
-    loose = layer_table(two().pairs, Chosen(threshold_pct=10))
-    assert loose.note is not None
-    assert loose.note.startswith("3 do not differ")
-
-
-def test_wide_screens_say_why() -> None:
+def test_wide_screens_say_why_and_narrow_ones_drop_the_share() -> None:
     shown = text(two(), width=140)
     assert "paired by" in shown
     assert "same name, 1" in shown
     assert "paired by" not in text(two())
+
+    def heads(width: int) -> str:
+        lines = text(two(), width=width).splitlines()
+        return lines[lines.index("Layers by difference in time, the largest first") + 1]
+
+    assert "".join(heads(60).split()) == "AmsBmsB−Amsdiffersinlayer"
+    assert "% of B − A" in heads(80)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -173,15 +168,6 @@ def test_no_line_is_longer_than_the_screen(width) -> None:
         compare([run_a(), run_b(), run_a()]),
     ):
         assert max(map(len, text(found, width=width).splitlines())) <= width
-
-
-def test_narrow_screens_keep_the_difference_and_drop_the_share() -> None:
-    def heads(width: int) -> str:
-        lines = text(two(), width=width).splitlines()
-        return lines[lines.index("Layers by difference in time, the largest first") + 1]
-
-    assert "".join(heads(60).split()) == "AmsBmsB−Amsdiffersinlayer"
-    assert "% of B − A" in heads(80)
 
 
 def test_names_cannot_steer_the_terminal() -> None:
@@ -251,20 +237,15 @@ def test_memory_at_the_peak_is_compared_by_type() -> None:
     made = json.loads(compare_json(found, Chosen()))
     assert made["memory"][0]["nbytes"] == [1 << 20, 3 << 20]
     assert made["plans"][1]["memory"]["tensor_bytes"] == {"Conv": 3 << 20, "Pool": 1 << 20}
-    page = compare_page(found, Chosen()).decode()
-    assert "Memory at the peak by type" in page
+    assert "Memory at the peak by type" in compare_page(found, Chosen()).decode()
 
 
-def test_a_plan_of_names_has_no_memory_to_compare() -> None:
+def test_memory_at_the_peak_is_compared_where_it_is_known() -> None:
     named = wide(1)
     assert named.plan is not None
     named = replace(named, plan=replace(named.plan, source_schema="names-only"))
     assert compare([wide(1), named]).overview.memory == ()
-
-
-def test_tensors_of_unknown_size_are_named() -> None:
     unknown = wide(1 << 18)
-    assert unknown.plan is not None
     first = unknown.plan.layers[0]
     open_tensor = replace(first.outputs[0], shape=None)
     layers = (replace(first, outputs=(open_tensor,)), *unknown.plan.layers[1:])

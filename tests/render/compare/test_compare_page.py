@@ -1,7 +1,5 @@
 """The page of a comparison as a parser sees it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -31,7 +29,7 @@ def evil_run() -> Run:
     return b.run(EVIL)
 
 
-def test_the_answer_is_the_heading() -> None:
+def test_the_answer_is_the_heading_and_next_steps_are_those_of_the_terminal() -> None:
     page = page_of(run_a(), run_b())
     assert page.headings[0].startswith("The layers of B take 28.7 % less time in the profiles")
     for words in (
@@ -40,9 +38,6 @@ def test_the_answer_is_the_heading() -> None:
         "Reformats that only A",
     ):
         assert words in page.words
-
-
-def test_the_next_steps_are_those_of_the_terminal() -> None:
     steps = (("over time", "enginescope history"),)
     page = compare_page(compare([run_a(), run_b()]), Chosen(), steps=steps).decode()
     assert "over time: <code>enginescope history</code>" in page
@@ -61,13 +56,10 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
         assert one.csp_source in page.policy
 
 
-def test_charts_have_places_and_tables() -> None:
+def test_the_waterfall_leads_from_a_to_b() -> None:
     page = page_of(run_a(), run_b())
     assert set(page.data["charts"]) == {"chart-waterfall"}
     assert set(page.data["charts"]) <= set(page.ids)
-
-
-def test_the_waterfall_leads_from_a_to_b() -> None:
     rows = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]["data"]["values"]
     first, *steps, last = rows
     assert (first["start"], last["start"]) == (5.875, 4.1875)
@@ -113,8 +105,7 @@ def test_the_layers_that_lead_stand_below_the_waterfall() -> None:
 
 
 def test_every_pair_is_in_the_data_once() -> None:
-    page = page_of(run_a(), run_b())
-    pairs = page.data["tables"]["table-pairs"]
+    pairs = page_of(run_a(), run_b()).data["tables"]["table-pairs"]
     columns = {one["key"]: one for one in pairs["columns"]}
     assert pairs["length"] == 8
     for one in columns.values():
@@ -140,8 +131,7 @@ def test_without_times_layers_are_counted() -> None:
     assert not page.data["charts"]
     assert "W-NO-LAYER-TIMES" in page.words
     assert "What differs" in page.words
-    neither = page_of(run_a(timed=False), run_b(timed=False))
-    assert "Layers by type" in neither.words
+    assert "Layers by type" in page_of(run_a(timed=False), run_b(timed=False)).words
 
 
 def test_three_plans_are_small_multiples_on_one_scale() -> None:
@@ -193,5 +183,4 @@ def test_specifications_compile() -> None:
     runs = (network_a(1).run("a"), network_b(4).run("b"))
     for page in (page_of(*runs), page_of(*runs, *runs), page_of(runs[0], run_b(timed=False))):
         for spec in page.data["charts"].values():
-            made = converter.vegalite_to_vega({**spec, "width": 600}, vl_version="6.1")
-            assert made["marks"]
+            assert converter.vegalite_to_vega({**spec, "width": 600}, vl_version="6.1")["marks"]

@@ -1,14 +1,11 @@
 """The page of a comparison in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.analysis.compared_plans import EVIL, Network, network_a, run_a, run_b
-from tests.render.browser import chromium_tab
 from tests.render.compare.test_compare_page import evil_run
 
 pytestmark = pytest.mark.browser
@@ -16,12 +13,6 @@ pytestmark = pytest.mark.browser
 ROWS = "[...document.querySelectorAll('#table-pairs tr[aria-rowindex]')]"
 SHOWN = f"{ROWS}.map((one) => one.cells[0].textContent)"
 OUTPUT = "document.querySelector('#table-pairs output').textContent"
-
-
-@pytest.fixture
-def tab(tmp_path):
-    with chromium_tab(tmp_path / "profile") as made:
-        yield made
 
 
 def page_at(folder, *runs, **chosen):
@@ -119,19 +110,10 @@ def test_a_row_that_is_clicked_is_chosen(tab, tmp_path) -> None:
 def test_small_screens_and_both_themes(tab, tmp_path) -> None:
     tab.open(page_at(tmp_path, run_a(), evil_run(), network_a(1).run("third")))
     for width in (1280, 800, 420):
-        tab.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=800,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        tab.until(f"innerWidth === {width}")
-        tab.until(f"document.documentElement.scrollWidth <= {width}")
+        tab.fits(width)
         # six lines of links stood above the answer of a phone
         tab.until(f"document.querySelector('.index details').open === {str(width > 980).lower()}")
-        is_listed = tab.evaluate("document.querySelector('.index a').checkVisibility()")
-        assert is_listed is (width > 980)
+        assert tab.evaluate("document.querySelector('.index a').checkVisibility()") is (width > 980)
     tab.evaluate("document.getElementById('theme').click()")
     tab.until("document.documentElement.dataset.charts === 'drawn'")
     assert tab.complaints() == []

@@ -1,7 +1,5 @@
 """Two plans' graphs beside each other in a real browser: walk by key, selection, one camera."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
@@ -10,7 +8,7 @@ from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.compared_plans import Network, run_a, run_b
-from tests.render.browser import Tab, chromium_tab
+from tests.render.browser import Tab
 
 pytestmark = pytest.mark.browser
 
@@ -27,37 +25,18 @@ LEVELS = f"""{PAIR}.views.map((view) => (
 SCALES = "[...document.querySelectorAll('.pair-side')].map((side) => side.dataset.scale)"
 
 
-@pytest.fixture(scope="module")
-def shared_tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("chromium") / "profile") as made:
-        yield made
-
-
 @pytest.fixture
-def tab(shared_tab):
-    shared_tab.send("Page.navigate", url="about:blank")
-    shared_tab.events.clear()
-    shared_tab.send(
-        "Emulation.setEmulatedMedia",
-        features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
-    )
-    return shared_tab
+def tab(tab):
+    tab.reduce_motion()
+    return tab
 
 
 def opened(tab: Tab, folder, *runs: Run, hash_: str = "") -> None:
     path = folder / "compare.html"
     path.write_bytes(compare_page(compare(runs), Chosen()))
-    tab.send("Page.navigate", url=path.as_uri() + hash_)
-    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    tab.open(path, hash_)
     tab.evaluate("document.getElementById('layers').scrollIntoView({behavior: 'instant'})")
     tab.until("document.getElementById('graph').dataset.state === 'ready'")
-
-
-def press(tab: Tab, *keys: str) -> None:
-    for key in keys:
-        text = {"text": key} if len(key) == 1 else {}
-        tab.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-        tab.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
 
 def place_of(tab: Tab, side: int, name: str) -> tuple[float, float]:
@@ -81,11 +60,6 @@ def area_of(tab: Tab, element: str, point: str) -> tuple[float, float]:
     return x, y
 
 
-def click(tab: Tab, x: float, y: float) -> None:
-    for kind in ("mousePressed", "mouseReleased"):
-        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-
-
 def chain(layers: int, ms: float) -> Run:
     made = Network()
     for at in range(layers):
@@ -99,7 +73,7 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
     assert tab.evaluate(CHOSEN) == ["conv1/x", "conv1/x"]
     walked = [tab.evaluate(ROW)]
     for _ in range(5):
-        press(tab, "n")
+        tab.press("n")
         walked.append(tab.evaluate(ROW))
         assert walked[-1] in tab.evaluate(CHOSEN)
     assert tab.evaluate(AT) == "6 of 6"
@@ -108,16 +82,12 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
     shown = differences["values"][:6]
     assert shown == sorted(shown, key=lambda ms: -abs(ms))
     assert walked == [
-        "conv1/x",
-        "in/reformat",
-        "conv2/x + pool/x",
-        "conv1/out reformat",
-        "head/x",
+        *("conv1/x", "in/reformat", "conv2/x + pool/x", "conv1/out reformat", "head/x"),
         "same/x",
     ]
-    press(tab, "n")
+    tab.press("n")
     assert tab.evaluate(AT) == "1 of 6"
-    press(tab, "p", "p")
+    tab.press("p", "p")
     assert tab.evaluate(AT) == "5 of 6"
     assert tab.evaluate(NOW).startswith("+125 µs · head/x")
     assert tab.evaluate("location.hash") == "#layers?pair=4"
@@ -127,7 +97,7 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
 def test_keys_that_are_typed_into_a_field_do_not_walk(tab, tmp_path) -> None:
     opened(tab, tmp_path, run_a(), run_b())
     tab.evaluate("document.querySelector('#pairs input[type=search]').focus()")
-    press(tab, "n")
+    tab.press("n")
     assert tab.evaluate("document.querySelector('#pairs input[type=search]').value") == "n"
     assert tab.evaluate(AT) == "1 of 6"  # every name or type has an n
     assert tab.evaluate("location.hash") == "#layers?pair=0"
@@ -141,25 +111,17 @@ def test_a_click_chooses_the_counterpart_and_the_row(tab, tmp_path) -> None:
         (1, "conv2/x + pool/x", ["conv2/x", "conv2/x + pool/x"]),
         (0, "in/reformat", ["in/reformat", None]),
     ):
-        click(tab, *place_of(tab, side, name))
+        tab.click(*place_of(tab, side, name))
         assert tab.evaluate(CHOSEN) == pair
         assert tab.evaluate(ROW) == (name if None not in pair else "in/reformat")
     # both layers of a group are marked
-    click(tab, *place_of(tab, 1, "conv2/x + pool/x"))
+    tab.click(*place_of(tab, 1, "conv2/x + pool/x"))
     assert tab.evaluate(f"{PAIR}.views.map((view) => view.marks.found?.size ?? 0)") == [2, 0]
     # what has no pair is chosen alone
-    click(tab, *place_of(tab, 0, "image"))
+    tab.click(*place_of(tab, 0, "image"))
     assert tab.evaluate(CHOSEN) == ["image", None]
     assert tab.evaluate("document.querySelector('.pair-detail').textContent") == ""
     assert tab.complaints() == []
-
-
-def test_chosen_layers_lie_level(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b())
-    press(tab, "n", "n", "n", "n")
-    level = [place_of(tab, side, "head/x")[1] for side in (0, 1)]
-    assert level[0] == pytest.approx(level[1], abs=0.5)
-    tab.until("Number(document.getElementById('graph').dataset.links) > 0")
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -169,7 +131,7 @@ def test_one_camera_moves_both(tab, tmp_path, side) -> None:
     assert before[0] == before[1]
     canvas = f"{PAIR}.views[{side}].canvas"
     tab.evaluate(f"{canvas}.focus({{preventScroll: true}})")
-    press(tab, "-", "-")
+    tab.press("-", "-")
     tab.until(f"{SCALES}[0] !== '{before[0]}'")
     tab.until(f"{SCALES}[0] === {SCALES}[1]")
     old = tab.evaluate(f"{PAIR}.views.map((view) => view.camera.y)")
@@ -189,7 +151,7 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
     tab.draw_all()
     through = "document.querySelector('[data-part=through]')"
     tab.evaluate(f"{through}.focus()")
-    press(tab, "r")  # as the list box answers to the first letter
+    tab.press("r")  # as the list box answers to the first letter
     tab.evaluate(f"{through}.value = 'reasons'; {through}.dispatchEvent(new Event('change'))")
     steps = tab.evaluate("reportData.steps")
     dimmed = f"""{PAIR}.views.map(({{ scene, marks }}) =>
@@ -203,7 +165,7 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
         is_everything = tab.evaluate(dimmed) == boxes
         assert is_everything is text.startswith("not assigned")
         seen += tab.evaluate("pairList.shown")
-        press(tab, "n")
+        tab.press("n")
     assert tab.evaluate(AT) == f"1 of {len(steps)}"
     # every pair belongs to one bar, and what belongs to no layer is a bar of that name
     assert sorted(seen) == list(range(tab.evaluate("reportData.tables['table-pairs'].length")))
@@ -213,15 +175,20 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
     bar = "document.querySelectorAll('#chart-waterfall .mark-rect path')[1]"
     tab.evaluate(f"{bar}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     x, y = area_of(tab, bar, "at.left + at.width / 2, at.top + 4")
-    click(tab, x, y)
+    tab.click(x, y)
     assert tab.evaluate(AT) == f"2 of {len(steps)}"
     assert tab.complaints() == []
 
 
-def test_an_address_leads_to_its_pair(tab, tmp_path) -> None:
+def test_an_address_leads_to_its_pair_and_chosen_layers_lie_level(tab, tmp_path) -> None:
     opened(tab, tmp_path, run_a(), run_b(), hash_="#layers?pair=4")
     assert tab.evaluate(AT) == "5 of 6"
     assert tab.evaluate(CHOSEN) == ["head/x", "head/x"]
+    opened(tab, tmp_path, run_a(), run_b())
+    tab.press("n", "n", "n", "n")
+    level = [place_of(tab, side, "head/x")[1] for side in (0, 1)]
+    assert level[0] == pytest.approx(level[1], abs=0.5)
+    tab.until("Number(document.getElementById('graph').dataset.links) > 0")
 
 
 def test_five_thousand_layers_answer_at_once(tab, tmp_path) -> None:
@@ -254,13 +221,7 @@ def test_five_thousand_layers_answer_at_once(tab, tmp_path) -> None:
 @pytest.mark.parametrize("width", [1920, 1280, 800, 420])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_is_wider_than_the_screen(tab, tmp_path, width, theme) -> None:
-    tab.send(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=800,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
+    tab.resize(width)
     opened(tab, tmp_path, run_a(), run_b())
     tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -277,7 +238,6 @@ def test_nothing_is_wider_than_the_screen(tab, tmp_path, width, theme) -> None:
     widths = "(one) => [one.scrollWidth, one.clientWidth]"
     rooms = tab.evaluate(f"[...document.querySelectorAll('{words}')].map({widths})")
     assert all(inside <= room + 1 or not room for inside, room in rooms)
-    tab.send("Emulation.clearDeviceMetricsOverride")
 
 
 @pytest.mark.parametrize("other", ["fp16", "qat-residual"])
@@ -292,7 +252,7 @@ def test_the_walk_visits_every_change_of_a_real_engine(tab, tmp_path, shared, ot
         seen.add(tab.evaluate("pairList.row"))
         chosen = tab.evaluate(CHOSEN)
         levels.append(tab.evaluate(LEVELS) if None not in chosen else [0.0, 0.0])
-        press(tab, "n")
+        tab.press("n")
     assert len(seen) == count
     assert all(a == pytest.approx(b, abs=0.5) for a, b in levels)
     assert tab.evaluate(AT) == f"1 of {count}"

@@ -1,7 +1,5 @@
 """The figures and the screen of ``depth``, on comparisons made by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json
@@ -40,9 +38,6 @@ def test_panels_name_every_side_with_its_figures() -> None:
     rmse = found.agreement.sides[0].scores.values["rmse"]
     assert f"RMSE {rmse:.4f} to the first" in text
     assert ' width="988"' in text  # three columns of 300 units, their gaps and margins
-
-
-def test_one_side_without_known_depth_has_two_panels() -> None:
     text = depth_panels(depth_benchmark(THREE[:1], knows_depth=False))
     assert text.count("data:image/png;base64,") == 3
     assert "apart" not in text
@@ -51,7 +46,6 @@ def test_one_side_without_known_depth_has_two_panels() -> None:
 def test_medians_have_their_intervals() -> None:
     found = depth_benchmark(THREE)
     chart = latency_medians([(one.label, one.view) for one in found.sides])
-    assert chart is not None
     row = chart.spec["data"]["values"][1]
     assert row["value"] == found.sides[1].view.latency.median_ms
     assert row["low"] <= row["value"] <= row["high"]
@@ -76,6 +70,11 @@ def test_labels_leave_out_what_all_have_in_common() -> None:
     assert short_labels(one_model, 40) == ["trt", "trt:fp16"]
     mixed = ("net.onnx · ort-cpu", "net.engine · trt")
     assert short_labels(depth_benchmark(mixed), 40) == list(mixed)
+    assert shared_text(depth_benchmark(THREE)) == "On trt"
+    of_one = depth_benchmark((f"a.onnx · trt:fp16?{LONG}",))
+    assert short_labels(of_one, 40) == ["a.onnx"]
+    assert shared_text(of_one).startswith("On trt:fp16 with tactic_sources=-CUDNN")
+    assert shared_text(depth_benchmark(("net.onnx · ort-cpu", "net.engine · trt"))) is None
 
 
 LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
@@ -83,6 +82,7 @@ TUNED = (f"net.onnx · trt?{LONG}", f"net.onnx · trt:fp16?{LONG}")
 
 
 def test_options_that_all_have_in_common_are_said_once() -> None:
+    """The whole names of run and backend were cut alike, and had a blank for the colon."""
     found = depth_benchmark(TUNED)
     said = "Options of all: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"
     assert short_labels(found, 34) == ["trt", "trt:fp16"]
@@ -95,21 +95,9 @@ def test_options_that_all_have_in_common_are_said_once() -> None:
     screen = as_text(depth_text(found, width=80), width=80)
     assert screen.count("Options of all: tactic_sources=") == 1
     assert [one["side"] for one in json.loads(depth_json(found))["sides"]] == list(TUNED)
-
-
-def test_the_gpu_s_legend_has_the_same_names() -> None:
-    """The whole names of run and backend were cut alike, and had a blank for the colon."""
     chart = gpu_chart(depth_benchmark(TUNED))
     assert chart.spec["vconcat"][0]["encoding"]["color"]["scale"]["domain"] == ["trt", "trt:fp16"]
     assert any(one.startswith("Options of all: tactic_sources=") for one in chart.subtitle)
-
-
-def test_models_on_one_backend_say_which() -> None:
-    assert shared_text(depth_benchmark(THREE)) == "On trt"
-    of_one = depth_benchmark((f"a.onnx · trt:fp16?{LONG}",))
-    assert short_labels(of_one, 40) == ["a.onnx"]
-    assert shared_text(of_one).startswith("On trt:fp16 with tactic_sources=-CUDNN")
-    assert shared_text(depth_benchmark(("net.onnx · ort-cpu", "net.engine · trt"))) is None
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.graph.plan_graph import plan_graph
@@ -74,8 +72,7 @@ def test_layers_that_are_nearly_alike_are_told_apart() -> None:
 def test_one_very_short_layer_does_not_make_the_others_look_alike() -> None:
     layers = ((f"l{index}", f"t{index}", f"t{index + 1}") for index in range(11))
     means = (*(1.0 - 0.05 * index for index in range(10)), 1e-6)
-    plan = made(*layers, io="t0 > t11")
-    given = timed(*means, plan=plan)
+    given = timed(*means, plan=made(*layers, io="t0 > t11"))
     found = colors(given, paint(given, "time"))
     assert len({found[f"l{index}"] for index in range(10)}) >= 5
 
@@ -86,8 +83,7 @@ def test_a_part_has_the_colours_of_the_whole() -> None:
     whole = colors(given, paint(given, "time"))
     part = neighbourhood(given.graph, named(given.graph, "c"), 1)
     small = sketch(part.graph, joined(*means))
-    found = colors(small, paint(small, "time"))
-    assert found == {name: whole[name] for name in ("b", "c", "d")}
+    assert colors(small, paint(small, "time")) == {name: whole[name] for name in ("b", "c", "d")}
 
 
 def test_the_coldest_step_holds_all_the_rest() -> None:

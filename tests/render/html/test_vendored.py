@@ -11,8 +11,7 @@ def test_libraries_are_those_that_were_published() -> None:
     versions = json.loads((VENDOR / "VERSIONS.json").read_text())
     assert {one["package"] for one in versions} == {"vega", "vega-lite", "vega-embed"}
     for one in versions:
-        data = (VENDOR / one["file"]).read_bytes()
-        assert hashlib.sha256(data).hexdigest() == one["sha256"]
+        assert hashlib.sha256((VENDOR / one["file"]).read_bytes()).hexdigest() == one["sha256"]
         assert f"{one['package']} {one['version']}" in licences()
 
 

@@ -1,7 +1,5 @@
 """Load tests made of drawn times, for tests of what shows them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

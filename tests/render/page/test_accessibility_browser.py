@@ -1,6 +1,4 @@
-"""What axe finds in the pages: nothing serious, in both themes, with everything unfolded."""
-
-from __future__ import annotations
+"""What axe finds in the pages, and labels of axes at every width."""
 
 import shutil
 import subprocess
@@ -9,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import DATA, missing
-from tests.render.browser import chromium_tab
 from tests.render.every_page import SERVED, addresses, plan_page, report, write_pages
-from tests.render.page.test_widths_browser import draw_all, visit
+from tests.render.page.test_widths_browser import LABELS, draw_all, visit
 
 pytestmark = pytest.mark.browser
 
@@ -42,12 +39,6 @@ def axe(tmp_path_factory) -> str:
     if ended.returncode != 0:
         missing(f"npm cannot install axe-core: {ended.stderr[-200:]}")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
 
 
 PLANS = {file.name: file for file in sorted(DATA.rglob("*.graph.json"))}
@@ -100,7 +91,25 @@ def test_axe_sees_what_is_wrong(tab, axe, tmp_path) -> None:
         "document.querySelector('main p').style = 'color: #777; background: #666'"
     )
     tab.evaluate(axe)
-    found = tab.evaluate(FINDINGS, awaits=True)
-    assert any(one.startswith("select-name") for one in found)
+    assert any(one.startswith("select-name") for one in tab.evaluate(FINDINGS, awaits=True))
     colors = tab.evaluate(COLORS, awaits=True)
     assert {one.partition(":")[0] for one in colors} == {"color-contrast"}
+
+
+pytestmark = pytest.mark.browser
+
+PAGES = {"report": report, **{one.name: one for one in sorted(DATA.rglob("*.graph.json"))}}
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 800, 420])
+@pytest.mark.parametrize("name", PAGES)
+def test_labels_of_axes_keep_apart(tab, tmp_path, name, width) -> None:
+    make = PAGES[name]
+    path = tmp_path / "page.html"
+    path.write_bytes(make() if callable(make) else plan_page(make))
+    tab.resize(width, 900)
+    tab.open(path)
+    tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    tab.draw_all()
+    assert tab.evaluate("document.querySelectorAll('.role-axis-label text').length") > 50
+    assert tab.evaluate(LABELS) == []

@@ -1,7 +1,5 @@
 """The first screen in a browser: the picture of time, one selection, one search, keys."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -13,7 +11,6 @@ from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
-from tests.render.browser import chromium_tab
 from tests.render.page.test_plan_page_browser import MANY, many_layers
 from tests.render.runs import measured_run
 
@@ -26,12 +23,6 @@ FOCUS = "document.querySelector('.icicle').dataset.focus"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "plan.html"
     file = DATA / "trt86-h200" / "resnet18.graph.json"
@@ -40,18 +31,11 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture
-def tab(browser, page):
-    browser.send("Page.navigate", url="about:blank")
-    browser.events.clear()
-    browser.open(page)
-    yield browser
-    assert browser.complaints() == []
-    assert browser.requests() in ([page.as_uri()], ["about:blank", page.as_uri()])
-
-
-def click(tab, x: float, y: float) -> None:
-    for kind in ("mousePressed", "mouseReleased"):
-        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+def tab(tab, page):
+    tab.open(page)
+    yield tab
+    assert tab.complaints() == []
+    assert tab.requests() == [page.as_uri()]
 
 
 def press(tab, key: str) -> None:
@@ -76,7 +60,7 @@ def test_a_layer_of_the_picture_is_chosen_everywhere(tab) -> None:
     tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     tip = tab.evaluate("document.querySelector('.tip').innerText")
     assert "µs" in tip
-    click(tab, x, y)
+    tab.click(x, y)
     name = tab.evaluate(PANEL)
     assert name in tip
     assert tab.evaluate(MARKED) == name
@@ -117,8 +101,7 @@ def test_a_group_of_mixed_work_has_the_color_of_the_most_time(browser, tmp_path)
     file.write_bytes(report_page([RunView(run)]))
     browser.open(file)
     browser.until("!document.querySelector('.icicle').hidden")
-    conv = family_color(type_family("Conv")).lower()
-    assert browser.evaluate(DRAWN)["fills"][0] == conv
+    assert browser.evaluate(DRAWN)["fills"][0] == family_color(type_family("Conv")).lower()
 
 
 @pytest.mark.parametrize("how", ["look", "table", "graph"])
@@ -138,19 +121,16 @@ def test_each_kind_of_mark_reaches_the_panel(tab, how) -> None:
     assert tab.evaluate(MARKED) == name
 
 
-def test_the_panel_names_the_onnx_nodes_of_a_layer(tab) -> None:
+def test_the_panel_names_onnx_nodes_and_neighbors_that_lead_on(tab) -> None:
     facts = "[...document.querySelectorAll('.panel dl > div')].map((one) => one.innerText)"
     tab.until(f"{facts}.some((one) => /ONNX nodes/.test(one) && /conv2.Conv/.test(one))")
-
-
-def test_the_panel_has_neighbors_that_lead_on(tab) -> None:
     tab.until("document.querySelector('.panel li button') !== null")
     name = tab.evaluate("document.querySelector('.panel li button').title")
     tab.evaluate("document.querySelector('.panel li button').click()")
     assert tab.evaluate(PANEL) == name
 
 
-def test_keys_walk_the_picture_and_zoom(tab) -> None:
+def test_keys_and_clicks_walk_the_picture_and_zoom(tab) -> None:
     tab.evaluate(f"{CANVAS}.focus()")
     press(tab, "ArrowRight")
     first = tab.evaluate(PANEL)
@@ -160,13 +140,9 @@ def test_keys_walk_the_picture_and_zoom(tab) -> None:
     assert tab.evaluate(PANEL) == first
     press(tab, "Escape")
     assert tab.evaluate(FOCUS) == "0"
-
-
-def test_a_group_zooms_in_and_its_head_zooms_out(tab) -> None:
-    click(tab, *place(tab, 0.5, 1))
-    inside = tab.evaluate(FOCUS)
-    assert inside != "0"
-    click(tab, *place(tab, 0.5, 0))
+    tab.click(*place(tab, 0.5, 1))
+    assert tab.evaluate(FOCUS) != "0"
+    tab.click(*place(tab, 0.5, 0))
     assert tab.evaluate(FOCUS) == "0"
 
 
@@ -182,7 +158,7 @@ def test_times_switch_between_own_and_profiled(tab) -> None:
 
 
 def test_one_search_finds_layers_tactics_and_tensors(tab) -> None:
-    press(tab, "/")
+    tab.press("/")
     assert tab.evaluate("document.activeElement.id") == "find"
     tab.evaluate(
         "{ const field = document.getElementById('find'); field.value = 'conv1';"
@@ -197,14 +173,11 @@ def test_one_search_finds_layers_tactics_and_tensors(tab) -> None:
     assert tab.evaluate("document.querySelector('.hits').hidden")
 
 
-def test_a_question_mark_shows_the_keys(tab) -> None:
+def test_a_question_mark_shows_the_keys_and_paper_every_tab(tab) -> None:
     press(tab, "?")
     assert tab.evaluate("document.querySelector('dialog.keys').open")
     press(tab, "?")
     assert tab.evaluate("document.querySelector('dialog.keys').open") is False
-
-
-def test_paper_has_every_tab(tab) -> None:
     shown = (
         "[...document.querySelectorAll('.tab')]"
         ".filter((one) => getComputedStyle(one).display !== 'none').length"
@@ -219,7 +192,7 @@ def test_paper_has_every_tab(tab) -> None:
 def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
     path = tmp_path / "many.html"
     path.write_bytes(report_page([PageSubject(RunView(many_layers()))]))
-    browser.events.clear()
+    browser.reset()
     browser.open(path)
     drawn = browser.evaluate(
         "(() => { let count = 0; const real = CanvasRenderingContext2D.prototype.fillRect;"
@@ -228,6 +201,5 @@ def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
         " document.dispatchEvent(new Event('theme'));"
         " CanvasRenderingContext2D.prototype.fillRect = real; return count; })()"
     )
-    width = browser.evaluate(f"{CANVAS}.clientWidth")
-    assert MANY / 100 < drawn < 10 * width
+    assert MANY / 100 < drawn < 10 * browser.evaluate(f"{CANVAS}.clientWidth")
     assert browser.complaints() == []

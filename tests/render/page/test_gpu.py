@@ -1,7 +1,5 @@
 """What is shown of a GPU's readings: words, pictures, page, files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -62,17 +60,13 @@ def test_joules_have_a_unit_that_fits() -> None:
     assert joules_interval(Interval(low=0.0121, high=0.0125), 0.0123) == "95 % CI 12.1 … 12.5 mJ"
 
 
-def test_a_picture_for_each_quantity_on_one_axis() -> None:
+def test_a_picture_for_each_quantity_on_one_axis_with_gaps() -> None:
     charts = telemetry_charts([view()])
     assert [one.key for one in charts] == [one.key for one in PANELS]
     for one in charts:
         assert one.table is not None
         assert one.spec["encoding"]["x"]["title"] == charts[0].spec["encoding"]["x"]["title"]
-    first = charts[0].spec["data"]["values"][0]
-    assert first["x"] == pytest.approx((2_000 - 5_900) / 1e3)
-
-
-def test_where_nothing_was_reported_the_line_has_a_gap() -> None:
+    assert charts[0].spec["data"]["values"][0]["x"] == pytest.approx((2_000 - 5_900) / 1e3)
     clock = next(one for one in telemetry_charts([view()]) if one.key == "gpu_sm_clock")
     points = clock.spec["data"]["values"]
     missing = [one["x"] for one in points if one["y"] is None]
@@ -111,21 +105,15 @@ def test_several_runs_have_a_line_each_in_one_picture() -> None:
     assert "strokeDash" in chart.spec["encoding"]  # color alone tells nothing
 
 
-def test_the_page_states_how_the_energy_came_about() -> None:
+def test_the_page_and_markdown_state_how_the_energy_came_about() -> None:
     html = report_page([view()]).decode()
     assert "energy counter" in html
     assert "some of the energy is theirs" in html
     assert "averaged by the driver over 1 s" in html
     assert "<b>train</b>" not in html
-
-
-def test_without_a_pass_the_page_says_how_to_get_one() -> None:
     html = report_page([view(series=None, spans=(), requests=None)]).decode()
     assert "enginescope bench --telemetry" in html
     assert "SM clock around the timed loop" in html
-
-
-def test_markdown_has_the_gpu() -> None:
     text = report_markdown([view()])
     text = text.decode() if isinstance(text, bytes) else text
     assert "Energy of a request" in text
@@ -153,17 +141,13 @@ def test_csv_leaves_empty_what_was_not_reported() -> None:
     assert {one["memory_clock_mhz"] for one in rows} == {""}
 
 
-def test_the_report_has_the_files(tmp_path) -> None:
+def test_the_report_and_the_store_have_the_gpu(tmp_path) -> None:
     names = [one.name for one in write_report([view()], tmp_path, formats=("csv", "json")).files]
     assert "gpu_telemetry.csv" in names
     bare = write_report([RunView(measured_run())], tmp_path / "bare", formats=("csv",))
     assert "gpu_telemetry.csv" not in [one.name for one in bare.files]
-
-
-def test_a_stored_run_keeps_its_gpu(tmp_path) -> None:
     store = Store(tmp_path)
     store.save(gpu_run())
     loaded = RunView(store.load(gpu_run().id))
     assert loaded.energy == view().energy
-    assert loaded.run.gpu is not None
     assert loaded.run.gpu.others[0].pid == 42

@@ -1,7 +1,5 @@
 """Every attribute of a layer is one hover away: tooltips, the graph's panel, the table, its CSV."""
 
-from __future__ import annotations
-
 import json
 import random
 
@@ -14,7 +12,6 @@ from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
-from tests.render.browser import chromium_tab
 
 pytestmark = pytest.mark.browser
 
@@ -34,19 +31,11 @@ def page(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
 @pytest.fixture
-def tab(browser, page):
-    browser.send("Page.navigate", url="about:blank")
-    browser.events.clear()
-    browser.open(page)
-    yield browser
-    assert browser.complaints() == []
+def tab(tab, page):
+    tab.open(page)
+    yield tab
+    assert tab.complaints() == []
 
 
 def choose(tab) -> None:
@@ -82,9 +71,7 @@ def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) ->
     assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["Layer", "% of sum"]
     assert ",Padding" in text.splitlines()[0]
     assert "Time µs" not in text.splitlines()[0]
-    address = tab.evaluate("location.href")
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=address)
+    tab.visit(tab.evaluate("location.href"))
     tab.until("document.documentElement?.dataset.charts === 'drawn'")
     assert tab.evaluate(HEADS) == after
     assert tab.evaluate("document.querySelector('.tab.open #layers') !== null")

@@ -1,7 +1,5 @@
 """Several runs over each other, before they are listed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from enginescope.judge.samples import frozen
 from enginescope.records.run.job import BackendSpec
 from enginescope.render.page.overview import overview_chart, overview_sentence
 from enginescope.render.page.page import report_page
-from tests.render.browser import chromium_tab
 from tests.render.runs import measured_run
 
 
@@ -35,75 +32,58 @@ def bars(chart) -> dict[str, list[float]]:
     return found
 
 
-def test_runs_share_bins_and_scale() -> None:
+def test_runs_share_bins_and_scale_and_leave_out_the_gap() -> None:
     chart = overview_chart([run(1, 1.0, "ort-cpu"), run(2, 0.8, "ort-cuda")])
-    assert chart is not None
     found = bars(chart)
     assert list(found) == ["ort-cpu", "ort-cuda"]  # the model, which both have, is left out
     assert found["ort-cpu"] == found["ort-cuda"]
     assert np.allclose(np.diff(found["ort-cpu"], 2), 0, atol=1e-9)
     assert chart.spec["usermeta"]["zooms"]
     assert "scale: 1 of ort-cpu, 1 of ort-cuda" in chart.subtitle[1]
-
-
-def test_the_gap_between_runs_that_are_far_apart_is_left_out() -> None:
     chart = overview_chart([run(1, 1.0, "ort-cpu"), run(2, 0.02, "trt")])
-    assert chart is not None
     scale = chart.spec["layer"][0]["encoding"]["x"]["scale"]
     assert len(scale["domain"]) == len(scale["range"]) == 4
     assert scale["domain"] == sorted(scale["domain"])
     assert any("The axis leaves out" in line for line in chart.subtitle)
 
 
-def test_runs_of_one_job_go_by_their_ids() -> None:
+def test_runs_of_one_job_go_by_their_ids_and_many_are_medians() -> None:
     chart = overview_chart([run(1, 1.0, "trt"), run(2, 0.9, "trt")])
     assert chart is not None
     assert list(bars(chart)) == ["trt (013ac0)", "trt (023ac0)"]
-
-
-def test_many_runs_are_medians() -> None:
     chart = overview_chart([run(at, 1 + at / 10, f"b{at}") for at in range(8)])
-    assert chart is not None
     assert chart.key == "all_runs"
     assert len(chart.spec["data"]["values"]) == 8
 
 
-def test_the_fastest_is_named_and_no_verdict_given() -> None:
+def test_only_runs_with_the_same_inputs_and_samples_have_a_fastest() -> None:
     said = overview_sentence([run(1, 1.0, "ort-cpu"), run(2, 0.8, "ort-cuda"), run(3, 0.6, "trt")])
-    assert said is not None
     assert said.startswith("trt has the lowest median, 2.512 ms; the highest is 4.187 ms.")
     assert said.endswith("enginescope compare 013ac019 033ac019")
-
-
-def test_networks_with_other_inputs_have_no_fastest() -> None:
     small, large = run(1, 1.0, "trt"), run(2, 2.0, "trt")
     (tensor,) = small.run.inputs
     other = replace(tensor, shape=(*tensor.shape[:-1], 7))
     assert overview_sentence([small, large]) is not None
     assert overview_sentence([small, RunView(replace(large.run, inputs=(other,)))]) is None
-
-
-def test_runs_without_samples_are_not_laid_over_each_other() -> None:
     bare = RunView(replace(measured_run(), samples=()))
     assert overview_chart([bare, run(1, 1.0, "trt")]) is None
     assert overview_sentence([bare, run(1, 1.0, "trt")]) is None
 
 
 @pytest.mark.browser
-def test_the_picture_comes_before_the_list(tmp_path) -> None:
+def test_the_picture_comes_before_the_list(tab, tmp_path) -> None:
     page = tmp_path / "report.html"
     page.write_bytes(report_page([run(1, 1.0, "ort-cpu"), run(2, 0.8, "trt")]))
-    with chromium_tab(tmp_path / "profile") as tab:
-        tab.open(page)
-        top = "document.querySelector('{}').getBoundingClientRect().top"
-        picture = tab.evaluate(top.format("#chart-all_runs svg"))
-        assert 0 < picture < tab.evaluate(top.format("#overview > .scroll")) < 1000
-        areas = "[...document.querySelectorAll('#chart-all_runs .mark-area path')]"
-        opacity = f"{areas}.map((one) => Number(one.getAttribute('opacity') ?? 1))"
-        assert tab.evaluate(opacity) == [1, 1]
-        tab.evaluate(
-            "document.querySelectorAll('#chart-all_runs .role-legend-symbol path')[1]"
-            ".dispatchEvent(new MouseEvent('click', { bubbles: true }))"
-        )
-        tab.until(f"({opacity}).join() === '0.1,1'")
-        assert tab.complaints() == []
+    tab.open(page)
+    top = "document.querySelector('{}').getBoundingClientRect().top"
+    picture = tab.evaluate(top.format("#chart-all_runs svg"))
+    assert 0 < picture < tab.evaluate(top.format("#overview > .scroll")) < 1000
+    areas = "[...document.querySelectorAll('#chart-all_runs .mark-area path')]"
+    opacity = f"{areas}.map((one) => Number(one.getAttribute('opacity') ?? 1))"
+    assert tab.evaluate(opacity) == [1, 1]
+    tab.evaluate(
+        "document.querySelectorAll('#chart-all_runs .role-legend-symbol path')[1]"
+        ".dispatchEvent(new MouseEvent('click', { bubbles: true }))"
+    )
+    tab.until(f"({opacity}).join() === '0.1,1'")
+    assert tab.complaints() == []

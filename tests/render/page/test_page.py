@@ -97,31 +97,19 @@ def page(request) -> Page:
     return page_of(*(make() for make in request.param))
 
 
-def test_nothing_comes_from_outside(page) -> None:
+def test_nothing_comes_from_outside_and_every_part_has_its_place(page) -> None:
     assert page.loads == []
     assert [link for link in page.links if not link.startswith("#")] == ["data:,"]
     assert "default-src 'none'" in page.policy
     assert "connect-src" not in page.policy
     assert "unsafe-eval" not in page.policy
     assert re.search(r"script-src( 'sha256-[^']+')+;", page.policy)
-
-
-def test_ids_are_unique_and_anchors_lead_somewhere(page) -> None:
     assert len(page.ids) == len(set(page.ids))
     anchors = {link[1:] for link in page.links if link.startswith("#")}
     assert anchors <= set(page.ids)
-
-
-def test_every_chart_has_its_place(page) -> None:
     assert set(page.data["charts"]) == {one for one in page.ids if "chart-" in one}
     assert set(page.data["tables"]) == {one for one in page.ids if "table-" in one}
-
-
-def test_tables_are_captioned(page) -> None:
     assert page.captions == page.tables
-
-
-def test_no_handler_in_an_attribute(page) -> None:
     assert page.handlers == []
 
 
@@ -129,15 +117,11 @@ def test_figures_can_be_read_without_scripts() -> None:
     page = page_of(measured_run())
     assert page.headings[0].startswith("squeezenet.onnx · ort-cpu fp32")
     for expected in (
-        "AMD EPYC, 2 cores",
-        "95 % CI 4.",
-        "other load: 0.8 of 2 cores busy",
-        "The layers add up to 4.508 ms",
-        "enginescope bench squeezenet.onnx --on ort-cpu",
-        "/encoder/block.0/Conv",
-        "CPUExecutionProvider: 60 nodes in 1 subgraphs",
+        *("AMD EPYC, 2 cores", "95 % CI 4.", "other load: 0.8 of 2 cores busy"),
+        *("The layers add up to 4.508 ms", "enginescope bench squeezenet.onnx --on ort-cpu"),
+        *("/encoder/block.0/Conv", "CPUExecutionProvider: 60 nodes in 1 subgraphs"),
         "the median was known to the requested precision",
-        "of 4,603 effective samples needed",
+        *("of 4,603 effective samples needed"),
     ):
         assert expected in page.words, expected
 
@@ -174,12 +158,8 @@ def test_script_json_reads_back_and_holds_no_markup() -> None:
 def test_downloads_are_the_files_themselves() -> None:
     page = page_of(measured_run())
     assert set(page.data["files"]) == {
-        "report.json",
-        "summary.json",
-        "summary.csv",
-        "latency_series.csv",
-        "latency_percentiles.csv",
-        "per_layer_times.csv",
+        *("report.json", "summary.json", "summary.csv", "latency_series.csv"),
+        *("latency_percentiles.csv", "per_layer_times.csv"),
     }
     assert json.loads(page.data["files"]["summary.json"])["runs"][0]["run"] == "7f3ac01944de"
 
@@ -209,9 +189,6 @@ def test_empty_parts_have_words() -> None:
     assert "This run has no samples: nothing was timed." in page.words
     assert "No layer profile: layers cannot be timed." in page.words
     assert page.data["charts"] == {}
-
-
-def test_a_plan_without_times_shows_its_layers() -> None:
     page = page_of(imported_run(profile=None))
     assert "No layer profile: layers cannot be timed." in page.words
     assert "Reformat | copy" in page.words

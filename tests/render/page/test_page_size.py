@@ -1,7 +1,5 @@
 """What a page holds of its own, without the scripts and styles of all pages, against its data."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page over a plan that was not measured as a whole."""
 
-from __future__ import annotations
-
 import gzip
 import json
 
@@ -65,31 +63,32 @@ def test_the_first_screen_is_about_layers_not_about_latency() -> None:
     assert len(page.data["charts"]) <= 12
 
 
-def test_the_finding_with_most_at_stake_is_on_the_first_screen(recorded) -> None:
+def test_findings_are_on_the_first_screen_and_lead_to_their_layers(recorded) -> None:
     page = page_of(recorded)
-    subject = PageSubject(RunView(recorded))
-    assert subject.findings is not None
-    worst = subject.findings.findings[0]
+    worst = PageSubject(RunView(recorded)).findings.findings[0]
     assert f"{worst.code} " in page.words.split("Where to look")[-1]
     assert "#findings" in page.links
+    names = table(page, "layers")["Layer"]
+    column = next(
+        one for one in page.data["tables"]["table-findings"]["columns"] if one["title"] == "Layer"
+    )
+    assert column["leads_to"] == "layers"
+    report = PageSubject(RunView(recorded)).findings
+    by_index = {layer.index: layer.name for layer in recorded.plan.layers}
+    for one, row in zip(report.findings, column["rows_there"], strict=True):
+        assert names[row] == by_index[one.layers[0]]
 
 
-def test_a_plan_without_times_says_so_and_shows_its_layers() -> None:
+def test_plans_and_times_alone_have_a_page(recorded) -> None:
     page = page_of(plan_run(profile=None))
     assert "no layer times were given or found next to the plan" in page.words
     assert "No layer times: savings are not known" in page.words
     assert len(table(page, "layers")["Layer"]) == 4
     assert not {"Time ms", "Time µs"} & set(table(page, "layers"))
-
-
-def test_times_without_a_plan_have_a_page_too() -> None:
     page = page_of(plan_run(plan=None))
     assert page.headings[0].startswith("resnet18 · layer times")
     assert "Findings" not in page.headings
     assert "Roofline" not in page.headings
-
-
-def test_a_plan_of_names_only_has_a_page(recorded) -> None:
     bare = replace(recorded.plan, source_schema="names-only")
     page = page_of(replace(recorded, plan=bare, profile=None))
     assert "Roofline" not in page.headings
@@ -111,21 +110,7 @@ def test_layers_have_what_the_plan_knows_of_them(recorded) -> None:
     assert columns["Time µs"] == sorted(columns["Time µs"], key=lambda us: -(us or 0.0))
 
 
-def test_findings_lead_to_their_layers(recorded) -> None:
-    page = page_of(recorded)
-    names = table(page, "layers")["Layer"]
-    column = next(
-        one for one in page.data["tables"]["table-findings"]["columns"] if one["title"] == "Layer"
-    )
-    assert column["leads_to"] == "layers"
-    report = PageSubject(RunView(recorded)).findings
-    assert report is not None
-    by_index = {layer.index: layer.name for layer in recorded.plan.layers}
-    for one, row in zip(report.findings, column["rows_there"], strict=True):
-        assert names[row] == by_index[one.layers[0]]
-
-
-def test_the_roofline_wants_a_gpu(recorded) -> None:
+def test_the_roofline_wants_a_gpu_and_times(recorded) -> None:
     unknown = replace(recorded, environment=type(recorded.environment)())
     assert "The plan does not name its GPU" in page_of(unknown).words
     page = page_of(unknown, gpu=gpu_limits("H200"))
@@ -134,20 +119,15 @@ def test_the_roofline_wants_a_gpu(recorded) -> None:
     assert "L4, as given" not in page_of(recorded, gpu=gpu_limits("L4")).words
     assert "chart-roofline" in page.data["charts"]
     view = PageSubject(RunView(unknown), gpu=gpu_limits("H200")).plan
-    assert view is not None
-    assert view.roofline is not None
     lost = [us for us in table(page, "layers")["Above floor µs"] if us]
     worst = view.roofline.worst(len(view.roofline.layers))
     assert sorted(lost, reverse=True) == pytest.approx([1e3 * one.excess_ms for one in worst])
-
-
-def test_the_roofline_without_times(recorded) -> None:
     page = page_of(replace(recorded, profile=None), gpu=gpu_limits("H200"))
     assert "the loss against the GPU's limits is unknown" in page.words
     assert "Floor µs" in table(page, "layers")
 
 
-def test_nodes_of_the_model_and_what_could_not_be_matched(recorded, convnet) -> None:
+def test_nodes_of_the_model_and_what_could_not_be_matched(recorded, convnet, transformer) -> None:
     assert "unknown without --onnx" in page_of(recorded).words
     page = page_of(recorded, onnx=read_onnx_graph(convnet))
     columns = table(page, "onnx")
@@ -155,9 +135,6 @@ def test_nodes_of_the_model_and_what_could_not_be_matched(recorded, convnet) -> 
     known = [ms for ms in columns["Time ms"] if ms is not None]
     assert known == sorted(known, reverse=True)
     assert sum(known) <= layer_times(recorded.profile).sum_ms * (1 + 1e-9)
-
-
-def test_a_model_of_which_no_node_is_in_the_plan(recorded, transformer) -> None:
     page = page_of(recorded, onnx=read_onnx_graph(transformer))
     assert "it may be another engine's" in page.words
 
@@ -167,22 +144,23 @@ def test_the_build_from_its_log(recorded, story) -> None:
     page = page_of(recorded, story=story)
     for caption in ("Layers after each step", "Memory by stage"):
         assert caption in page.words
-    chosen = table(page, "build-choices")
-    gaps = [gap for gap in chosen["Gap µs"] if gap is not None]
+    gaps = [gap for gap in table(page, "build-choices")["Gap µs"] if gap is not None]
     assert gaps == sorted(gaps, reverse=True)
     assert min(gaps) >= 0
     assert {"table-build-tuning", "table-build-fusions"} <= set(page.data["tables"])
-
-
-def test_a_log_that_tells_nothing_of_a_build(recorded) -> None:
     page = page_of(recorded, story=BuildTrace(source="x.log"))
     assert "x.log has nothing about a build" in page.words
 
 
-def test_reformats_by_origin_and_one_by_one() -> None:
+def test_tables_have_reformats_and_names_as_text_and_findings_are_saved() -> None:
     page = page_of(plan_run())
     assert "1 layer only rewrites a tensor: 0.150 ms, 21 % of the sum" in page.words
     assert table(page, "reformats")["Layer"] == ["Reformat | copy"]
+    page = page_of(plan_run(), gpu=gpu_limits("H200"))
+    assert EVIL in table(page, "layers")["Layer"]
+    assert not any(script.strip() == "alert(1)" for script in page.scripts)
+    found = json.loads(page_of(plan_run()).data["files"]["findings.json"])
+    assert found["plans"][0]["plan"] == "resnet18"
 
 
 def test_measured_runs_without_a_plan_have_none_of_its_sections() -> None:
@@ -190,17 +168,6 @@ def test_measured_runs_without_a_plan_have_none_of_its_sections() -> None:
         page = page_of(run)
         for title in ("Findings", "Roofline", "ONNX nodes", "Build", "Reformats", "Tactics"):
             assert title not in page.headings
-
-
-def test_names_from_elsewhere_stay_text_in_every_table() -> None:
-    page = page_of(plan_run(), gpu=gpu_limits("H200"))
-    assert EVIL in table(page, "layers")["Layer"]
-    assert not any(script.strip() == "alert(1)" for script in page.scripts)
-
-
-def test_findings_can_be_saved() -> None:
-    found = json.loads(page_of(plan_run()).data["files"]["findings.json"])
-    assert found["plans"][0]["plan"] == "resnet18"
 
 
 def test_anchors_of_two_plans_on_one_page_do_not_collide() -> None:

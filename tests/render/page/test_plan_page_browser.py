@@ -1,7 +1,5 @@
 """Pages over plans in a real browser: charts, tables of any length, nothing asked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,11 +8,11 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.render.html.page_frame import scripts
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA, SHARED
-from tests.render.browser import chromium_tab
 from tests.render.runs import imported_run
 
 pytestmark = pytest.mark.browser
@@ -33,17 +31,6 @@ def plan_files() -> list[Path]:
 
 #: Every plan that the repository ships.
 SAMPLES = sorted(DATA.rglob("*.graph.json"))
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def _fresh(tab):
-    tab.events.clear()
 
 
 def open_page(tab, folder: Path, run) -> Path:
@@ -99,6 +86,7 @@ def test_fifty_thousand_layers_sort_filter_and_scroll_to_the_last(tab, tmp_path)
     tab.until(f"{ROW}[{ROW}.length - 1].ariaRowIndex === '{MANY + 1}'")
     assert tab.evaluate(f"{ROW}.length") < 100
     tab.evaluate("document.querySelectorAll('#table-layers thead button')[0].click()")
+    assert tab.evaluate("document.querySelector('#table-layers thead th').ariaSort") == "ascending"
     assert tab.evaluate(f"{NAMES}.slice(0, 3)") == [
         "/layers.0/Reformat",
         "/layers.1/Conv",
@@ -123,13 +111,13 @@ def test_fifty_thousand_layers_sort_filter_and_scroll_to_the_last(tab, tmp_path)
 
 
 def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
-    run = imported_run(samples=(), tool=None)
-    open_page(tab, tmp_path, run)
-    scripts = tab.evaluate("document.scripts.length")
+    open_page(tab, tmp_path, imported_run(samples=(), tool=None))
+    shipped = tab.evaluate("document.scripts.length")
+    assert shipped == len(scripts("graph"))
     name = "</script><script>alert(1)</script>"
     assert name in tab.evaluate(NAMES)
     assert tab.evaluate("[...document.scripts].some((one) => one.text === 'alert(1)')") is False
-    assert tab.evaluate("document.scripts.length") == scripts
+    assert tab.evaluate("document.scripts.length") == shipped
     assert tab.complaints() == []
 
 
@@ -176,71 +164,32 @@ def test_the_first_screen_holds_numbers_picture_and_list(tab, tmp_path) -> None:
         )
 
 
-def test_no_width_makes_the_page_scroll_sideways(tab, tmp_path) -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
-    try:
-        for width in (1280, 800, 420):
-            tab.send(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=800,
-                deviceScaleFactor=1,
-                mobile=False,
-            )
-            tab.until(f"innerWidth === {width}")
-            tab.until(f"document.documentElement.scrollWidth <= {width}")
-    finally:
-        tab.send("Emulation.clearDeviceMetricsOverride")
-
-
-def center(tab, selector: str) -> tuple[float, float]:
-    box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
-    x, y = tab.evaluate(
-        f"(() => {{ const b = {box}; return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
-    )
-    return x, y
-
-
 @pytest.mark.parametrize("width", [1920, 420])
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda one: one.name)
 def test_every_tab_opens_and_every_link_lands_in_its_own(tab, tmp_path, file, width) -> None:
-    try:
-        tab.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width, height=800, deviceScaleFactor=1, mobile=False,
-        )  # fmt: skip
-        open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
-        anchors = tab.evaluate(
-            "[...document.querySelectorAll('.tab section')].map((one) => one.id)"
+    tab.resize(width)
+    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    anchors = tab.evaluate("[...document.querySelectorAll('.tab section')].map((one) => one.id)")
+    assert len(anchors) >= 8
+    for anchor in anchors:
+        tab.evaluate(f"location.hash = '#{anchor}'")
+        tab.until(f"document.querySelector('.tab.open #{anchor}') !== null")
+        tab.until("document.documentElement.dataset.charts === 'drawn'")
+        tab.until(
+            f"(() => {{ const at = document.querySelector('#{anchor}').getBoundingClientRect();"
+            " return at.top >= 0 && at.top < innerHeight && at.height > 0; })()"
         )
-        assert len(anchors) >= 8
-        for anchor in anchors:
-            tab.evaluate(f"location.hash = '#{anchor}'")
-            tab.until(f"document.querySelector('.tab.open #{anchor}') !== null")
-            tab.until("document.documentElement.dataset.charts === 'drawn'")
-            heading = f"document.querySelector('#{anchor}')"
-            tab.until(
-                f"(() => {{ const at = {heading}.getBoundingClientRect();"
-                " return at.top >= 0 && at.top < innerHeight && at.height > 0; })()"
-            )
-        for at in range(tab.evaluate("document.querySelectorAll('.tabs a').length")):
-            tab.evaluate(f"document.querySelectorAll('.tabs a')[{at}].click()")
-            assert tab.evaluate("document.querySelectorAll('.tab.open').length") == 1
-            assert tab.evaluate(
-                f"document.querySelectorAll('.tab')[{at}].classList.contains('open')"
-            )
-        assert tab.complaints() == []
-    finally:
-        tab.send("Emulation.clearDeviceMetricsOverride")
+    for at in range(tab.evaluate("document.querySelectorAll('.tabs a').length")):
+        tab.evaluate(f"document.querySelectorAll('.tabs a')[{at}].click()")
+        assert tab.evaluate("document.querySelectorAll('.tab.open').length") == 1
+        assert tab.evaluate(f"document.querySelectorAll('.tab')[{at}].classList.contains('open')")
+    assert tab.complaints() == []
 
 
 def test_a_permalink_opens_the_tab_that_it_names(tab, tmp_path) -> None:
     path = open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
     assert tab.evaluate("document.querySelector('.tab.open #layers') === null")
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=path.as_uri() + "#layers")
-    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    tab.open(path, "#layers")
     assert tab.evaluate("document.querySelector('.tab.open #layers') !== null")
     assert (
         0 <= tab.evaluate("document.querySelector('#layers h2').getBoundingClientRect().top") <= 130
@@ -266,12 +215,3 @@ def test_a_chart_is_saved_as_svg_png_and_csv(tab, tmp_path) -> None:
         *(f"live-activations.{ending}" for ending in ("svg", "png", "csv")),
     }
     assert tab.complaints() == []
-
-
-def test_the_slash_searches_from_anywhere(tab, tmp_path) -> None:
-    open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
-    for kind in ("keyDown", "keyUp"):
-        tab.send(
-            "Input.dispatchKeyEvent", type=kind, key="/", text="/" if kind == "keyDown" else ""
-        )
-    assert tab.evaluate("document.activeElement.id") == "find"

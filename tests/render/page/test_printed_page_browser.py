@@ -1,7 +1,5 @@
 """What a page over a plan has on paper."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -19,7 +17,6 @@ from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.compared_plans import run_a, run_b
 from tests.conftest import DATA
-from tests.render.browser import chromium_tab
 from tests.render.runs import imported_run
 
 pytestmark = pytest.mark.browser
@@ -30,19 +27,10 @@ ROWS = "document.querySelectorAll('#table-layers tbody tr:not(.spacer)').length"
 CAPTION = "document.querySelector('#table-layers caption').textContent"
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
-def open_page(tab, folder: Path, run, tab_of: str = "") -> None:
-    tab.events.clear()
+def open_page(tab, folder: Path, run, fragment: str = "") -> None:
     path = folder / "plan.html"
     path.write_bytes(report_page([PageSubject(RunView(run))]))
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=path.as_uri() + tab_of)
-    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    tab.open(path, fragment)
 
 
 def pages_of(tab) -> int:
@@ -86,7 +74,6 @@ def test_the_whole_graph_is_on_one_sheet(tab, tmp_path, is_seen) -> None:
 
 @pytest.mark.parametrize("is_seen", [False, True])
 def test_both_graphs_of_a_comparison_are_on_one_sheet(tab, tmp_path, is_seen) -> None:
-    tab.events.clear()
     path = tmp_path / "compare.html"
     path.write_bytes(compare_page(compare((run_a(), run_b())), Chosen()))
     tab.open(path)
@@ -105,27 +92,19 @@ def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:
     tab.evaluate(BEFORE)
     tab.send("Emulation.setEmulatedMedia", media="print")
     wide, tall = (round(96 * mm / 25.4) for mm in (210 - 20, 297 - 20))
-    screen = {"deviceScaleFactor": 1, "mobile": False}
-    tab.send("Emulation.setDeviceMetricsOverride", width=wide, height=tall, **screen)
-    try:
-        assert tab.evaluate(shown) == ["block"] * len(names)
-        assert tab.evaluate("getComputedStyle(document.querySelector('.graph-live')).display") == (
-            "none"
-        )
-        texts = tab.evaluate(
-            f"{stills}.map((one) => one.querySelector('div').shadowRoot.querySelector('svg')"
-            ".textContent)"
-        )
-        assert all(name in text for name, text in zip(names, texts, strict=True))
-        boxes = tab.evaluate(
-            f"{stills}.map((one) => one.querySelector('div').shadowRoot.querySelector('svg')"
-            ".getBoundingClientRect()).map(({ width, height }) => [width, height])"
-        )
-        assert all(100 < width <= wide for width, _ in boxes)
-        assert sum(height for _, height in boxes) < tall
-    finally:
-        tab.send("Emulation.setEmulatedMedia", media="")
-        tab.send("Emulation.clearDeviceMetricsOverride")
+    tab.resize(wide, tall)
+    assert tab.evaluate(shown) == ["block"] * len(names)
+    live = "getComputedStyle(document.querySelector('.graph-live')).display"
+    assert tab.evaluate(live) == "none"
+    pictures = f"{stills}.map((one) => one.querySelector('div').shadowRoot.querySelector('svg'))"
+    texts = tab.evaluate(f"{pictures}.map((one) => one.textContent)")
+    assert all(name in text for name, text in zip(names, texts, strict=True))
+    boxes = tab.evaluate(
+        f"{pictures}.map((one) => one.getBoundingClientRect())"
+        ".map(({ width, height }) => [width, height])"
+    )
+    assert all(100 < width <= wide for width, _ in boxes)
+    assert sum(height for _, height in boxes) < tall
     assert tab.complaints() == []
 
 

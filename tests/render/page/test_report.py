@@ -7,14 +7,8 @@ from enginescope.render.page.report import write_report
 from tests.render.runs import failed_run, imported_run, measured_run
 
 DATA_FILES = {
-    "report.json",
-    "report.md",
-    "report.html",
-    "summary.json",
-    "summary.csv",
-    "latency_series.csv",
-    "latency_percentiles.csv",
-    "per_layer_times.csv",
+    *("report.json", "report.md", "report.html", "summary.json", "summary.csv"),
+    *("latency_series.csv", "latency_percentiles.csv", "per_layer_times.csv"),
 }
 PLOTS = {"latency_hist.png", "percentiles.png", "per_layer_time.png"}
 
@@ -64,13 +58,10 @@ def test_several_runs_share_the_files_and_have_plots_of_their_own(tmp_path, monk
     assert {f"percentiles_squeezenet.onnx_{run.id}.png" for run in twins} <= named
 
 
-def test_topk_reaches_the_plot(tmp_path, monkeypatch) -> None:
+def test_formats_and_topk_are_those_asked_for(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(report_module, "png_bytes", lambda chart: " ".join(chart.subtitle).encode())
     write_report([RunView(measured_run())], tmp_path, topk=7, formats=("png",))
     assert (tmp_path / "per_layer_time.png").read_bytes().startswith(b"The 7 slowest of 40")
-
-
-def test_only_the_formats_asked_for(tmp_path) -> None:
     written = write_report([RunView(measured_run())], tmp_path, formats=("csv", "md"))
     assert {path.suffix for path in written.files} == {".csv", ".md"}
     assert written.page is None

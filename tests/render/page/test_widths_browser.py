@@ -1,12 +1,10 @@
 """Every kind of page at four widths: nothing cut, nothing hidden without a cue, links that land."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from tests.render.browser import Tab, chromium_tab
+from tests.render.browser import Tab
 from tests.render.every_page import SERVED, addresses, write_pages
 
 pytestmark = pytest.mark.browser
@@ -85,14 +83,10 @@ MISSED = """
 """  # noqa: E501
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
-        made.send(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
-        )
-        yield made
+@pytest.fixture
+def tab(tab):
+    tab.reduce_motion()
+    return tab
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +98,13 @@ def pages(tmp_path_factory):
 
 
 def set_width(tab: Tab, width: int) -> None:
-    size = {"height": 800, "deviceScaleFactor": 1, "mobile": False}
-    tab.send("Emulation.setDeviceMetricsOverride", width=width, **size)
+    tab.resize(width)
     tab.until(f"innerWidth === {width}")
 
 
 def visit(tab: Tab, address: str) -> None:
     tab.events.clear()
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=address)
+    tab.visit(address)
     tab.until(f"document.readyState === 'complete' && location.href === {json.dumps(address)}")
     until_drawn(tab)
     # What a layer reads and writes comes last, and makes its panel longer.

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,88 +25,41 @@ def tables_of(data: bytes, **options: int) -> dict[str, TextTable]:
 WARNED = b"[W] low\n[W] lower\n" + build_logs.log_86()
 
 
-def test_every_table_has_its_cells() -> None:
+def test_every_table_has_its_cells_in_order() -> None:
     for one in build_story_rows(story_of(WARNED)):
         assert {len(row) for row in one.rows} == {len(one.headers)}
         assert set(one.numbers) <= set(one.headers)
         assert as_text(table(one.headers, one.rows, right=one.numbers), width=80)
-
-
-def test_titles_in_order() -> None:
     assert list(tables_of(WARNED)) == [
-        "The build",
-        "Layers after each step",
-        "Fusions",
-        "Chosen against fastest tried",
-        "What tuning cost",
-        "Inserted conversions",
-        "Memory by stage",
-        "Warnings and errors",
+        *("The build", "Layers after each step", "Fusions", "Chosen against fastest tried"),
+        *("What tuning cost", "Inserted conversions", "Memory by stage", "Warnings and errors"),
     ]
+    limited = tables_of(WARNED, limit=1)
+    assert limited["Warnings and errors"].rows == (("warning", "1", "low"),)
+    assert limited["Warnings and errors"].left_out == 1
+    assert limited["What tuning cost"].left_out == 2
+    plain = build_logs.prefixed(build_logs.MEMORY, "[03/14/2025-09:26:53] [I] [TRT] ")
+    assert list(tables_of(plain)) == ["Memory by stage"]
 
 
-def test_overview() -> None:
+def test_overview_steps_conversions_and_memory() -> None:
     figures = dict(tables_of(build_logs.log_86())["The build"].rows)
     assert figures["layers"] == "5 → 2"
     assert figures["tactics timed"] == "6"
     assert figures["tactics rejected"] == "8"
     assert figures["tuning took"] == "1.50 s"
     assert figures["timing cache"] == "7 entries loaded, 9 stored, 7 hits"
-
-
-def test_steps_that_changed_nothing_are_counted() -> None:
     steps = tables_of(build_logs.log_86())["Layers after each step"]
     assert [row[0] for row in steps.rows] == [
-        "Original",
-        "Myelin optimization",
-        "scale fusion",
-        "concat removal",
+        *("Original", "Myelin optimization", "scale fusion", "concat removal"),
         "reformat layers",
     ]
     assert steps.rows[3] == ("concat removal", "1", "−2", "2", "0", "0")
     assert steps.note == "skipped steps that changed nothing: 1"
-
-
-def test_fusions_of_the_engine_first() -> None:
-    fusions = tables_of(build_logs.log_86())["Fusions"]
-    assert fusions.rows[0] == (CONV, "3", "ConvEltwiseSumFusion, ConvReluFusion", "a layer")
-    assert [row[-1] for row in fusions.rows[1:]] == ["a part of others"]
-    unlisted = tables_of(build_logs.prefixed(build_logs.GRAPH))["Fusions"]
-    assert [row[-1] for row in unlisted.rows] == ["a part of others"] * 2
-
-
-def test_choices_in_microseconds_the_widest_gap_first() -> None:
-    chosen = tables_of(build_logs.log_86())["Chosen against fastest tried"]
-    assert chosen.rows[0] == (CONV, "FP16:8", "15.00", "10.00", "5.000", "FP32", "4")
-    assert chosen.rows[1][1:3] == ("FP32 → FP16:8", "4.00")
-    assert chosen.note is not None
-    assert chosen.note.startswith("the builder minimizes the sum")
-
-
-def test_a_choice_without_a_time_says_why() -> None:
-    data = build_logs.log_86().replace(b"0x00000000000000ac, Ref", b"0x00000000000000ff, Ref")
-    rows = tables_of(data)["Chosen against fastest tried"].rows
-    assert [row[2] for row in rows] == ["4.000", "from the timing cache"]
-
-
-def test_tuning_names_what_has_no_name() -> None:
-    cost = tables_of(build_logs.log_86())["What tuning cost"]
-    assert cost.rows[0] == (CONV, "2", "4", "8", "0.7500", "85.7")
-    assert cost.rows[-1][:3] == ("unnamed: layers", "1", "0")
-    assert cost.rows[-1][-2:] == ("—", "—")
-    assert cost.note == "timing took 0.875 s in all"
-    old = tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"]
-    assert old.note is None
-
-
-def test_conversions() -> None:
     (row,) = tables_of(build_logs.log_86())["Inserted conversions"].rows
     assert row[:4] == (f"Input Tensor 0 to {CONV}", "FP32", "FP16:8", "4.000")
     free = build_logs.log_86().replace(b"Layer(Reformat)", b"Layer(NoOp)")
     assert tables_of(free)["Inserted conversions"].rows[0][-2] == "NoOp"
-
-
-def test_memory() -> None:
     memory = tables_of(build_logs.log_86())["Memory by stage"]
     assert memory.rows == (
         ("Init CUDA", "+2.00 MiB", "25.0 MiB", "−1.00 MiB", "526 MiB"),
@@ -118,16 +69,25 @@ def test_memory() -> None:
     assert "Total Host Persistent Memory 131 KiB" in memory.note
 
 
-def test_rows_beyond_the_limit_are_counted() -> None:
-    limited = tables_of(WARNED, limit=1)
-    assert limited["Warnings and errors"].rows == (("warning", "1", "low"),)
-    assert limited["Warnings and errors"].left_out == 1
-    assert limited["What tuning cost"].left_out == 2
-
-
-def test_a_log_that_is_not_verbose_has_fewer_tables() -> None:
-    plain = build_logs.prefixed(build_logs.MEMORY, "[03/14/2025-09:26:53] [I] [TRT] ")
-    assert list(tables_of(plain)) == ["Memory by stage"]
+def test_fusions_choices_and_tuning() -> None:
+    fusions = tables_of(build_logs.log_86())["Fusions"]
+    assert fusions.rows[0] == (CONV, "3", "ConvEltwiseSumFusion, ConvReluFusion", "a layer")
+    assert [row[-1] for row in fusions.rows[1:]] == ["a part of others"]
+    unlisted = tables_of(build_logs.prefixed(build_logs.GRAPH))["Fusions"]
+    assert [row[-1] for row in unlisted.rows] == ["a part of others"] * 2
+    chosen = tables_of(build_logs.log_86())["Chosen against fastest tried"]
+    assert chosen.rows[0] == (CONV, "FP16:8", "15.00", "10.00", "5.000", "FP32", "4")
+    assert chosen.rows[1][1:3] == ("FP32 → FP16:8", "4.00")
+    assert chosen.note.startswith("the builder minimizes the sum")
+    data = build_logs.log_86().replace(b"0x00000000000000ac, Ref", b"0x00000000000000ff, Ref")
+    rows = tables_of(data)["Chosen against fastest tried"].rows
+    assert [row[2] for row in rows] == ["4.000", "from the timing cache"]
+    cost = tables_of(build_logs.log_86())["What tuning cost"]
+    assert cost.rows[0] == (CONV, "2", "4", "8", "0.7500", "85.7")
+    assert cost.rows[-1][:3] == ("unnamed: layers", "1", "0")
+    assert cost.rows[-1][-2:] == ("—", "—")
+    assert cost.note == "timing took 0.875 s in all"
+    assert tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"].note is None
 
 
 def test_two_builds() -> None:

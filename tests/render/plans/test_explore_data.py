@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -31,16 +29,14 @@ def test_csv_has_every_layer_in_the_order_given() -> None:
     assert (rows[0]["raw_ms"], rows[0]["precision"]) == ("0.3", "FP16")
     assert rows[0]["onnx_nodes"] == "head/MatMul;head/Add"
     assert rows[0]["weights_bytes"] == str(2 * (256 * 10 + 10))
-    conv = next(row for row in rows if row["name"] == NAME)
-    assert conv["inputs"] == "packed 1×3×8×8 FP16 NHWC8"
+    assert next(row for row in rows if row["name"] == NAME)["inputs"] == "packed 1×3×8×8 FP16 NHWC8"
     stray = next(row for row in rows if row["in_plan"] == "false")
     assert (stray["weights_bytes"], stray["inputs"], stray["tactic_family"]) == ("", "", "")
 
 
 def test_json_holds_everything() -> None:
     found = timed()
-    notice = Notice(code="W-X", message="something")
-    made = document(found, device="GPU", notices=(notice,))
+    made = document(found, device="GPU", notices=(Notice(code="W-X", message="something"),))
     assert (made["schema"], made["name"], made["device"]) == (1, "net", "GPU")
     assert made["time"]["ratio"] == found.time.ratio
     assert [one["code"] for one in made["notices"]] == ["W-X", "W-TIMES-UNMATCHED"]
@@ -63,16 +59,10 @@ def test_every_attribute_of_a_layer_is_in_the_files() -> None:
     # 3×224×224 read, 64×112×112 written, 7×7 kernels from 3 to 64 channels and their biases.
     moved = 2 * (3 * 224**2 + 64 * 112**2 + 7 * 7 * 3 * 64 + 64)
     assert float(row["arithmetic_intensity"]) == pytest.approx(118013952 / moved)
-    layers = document(found, raw=True)["layers"]
-    layer = next(one for one in layers if one["name"] == name)
+    layer = next(one for one in document(found, raw=True)["layers"] if one["name"] == name)
     assert (layer["kernel"], layer["activation"], layer["macs"]) == ("7×7", "RELU", 118013952)
     assert layer["plan_fields"]["Stride"] == [2, 2]
-
-
-def test_the_document_is_compact_with_a_line_for_each_layer() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    plan = parse_plan(file.read_bytes(), file.name)[0]
-    found = explore("resnet18", plan, None)
+    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     text = b"".join(explore_json(found, found.layers)).decode()
     lines = text.splitlines()
     assert len(lines) == len(found.layers) + 1
@@ -80,18 +70,10 @@ def test_the_document_is_compact_with_a_line_for_each_layer() -> None:
     assert names == [layer.row.name for layer in found.layers][:-1]
     assert ": " not in lines[1].partition('"inputs"')[0]
     assert "plan_fields" not in text
-
-
-def test_roles_are_indices_and_names() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
     found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     roles = document(found)["roles"]
     assert roles["active"] == [layer.index for layer in found.roles.active]
     assert set(roles) == {"active", "constants", "sources"}
-
-
-def test_layers_that_are_alike_share_no_attribute_that_differs() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
     found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     for layer, row in zip(found.layers, document(found)["layers"], strict=True):
         own = {one.key: one.value(layer.layer) for one in LAYER_ATTRIBUTES}

@@ -1,10 +1,13 @@
-from __future__ import annotations
+"""A plan on the screen, and numbers of layers in words."""
 
 import pytest
 from rich.cells import cell_len
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
+from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.analysis.plans.plan_columns import plan_totals
 from enginescope.analysis.plans.plan_view import ORDERS, Exploration, explore
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.judge.notice import Notice
@@ -12,8 +15,14 @@ from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Pr
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.text import as_text
 from enginescope.render.plans.explore_text import explore_tables, explore_text
+from enginescope.render.plans.findings import headline
+from enginescope.render.plans.plan_headline import PageSubject, layers_text, timed_at_rest
+from enginescope.render.sections.layers import layers
+from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 from tests.formats import plans
-from tests.render.runs import EVIL
+from tests.render.runs import EVIL, imported_run
+from tests.rules.made import layer, plan
 
 NAME = "features.13.conv.2.weight + QuantizeLinear_187 + Conv_191 + PWN(Clip_192)"
 
@@ -57,36 +66,23 @@ def test_what_is_said_first() -> None:
 
 
 def test_activations_that_nothing_is_known_of() -> None:
-    layer = Layer(index=0, name="constant", type="Constant")
-    plan = Plan(name="net", layers=(layer,))
+    plan = Plan(name="net", layers=(Layer(index=0, name="constant", type="Constant"),))
     flat = " ".join(shown(explore("net", plan, None)).split())
     assert "activations not known" in flat
     assert "not known read" not in flat
 
 
-def test_the_slowest_first_with_like_decimals() -> None:
+def test_tables_and_their_rows() -> None:
     text = shown(timed(), 120)
     rows = text.split("Slowest layers")[1].splitlines()[3:6]
     assert [row.split()[0] for row in rows] == ["0.2586", "0.0414", "0.0000"]
-
-
-def test_tables() -> None:
-    text = shown(timed(), 120)
     for title in (
-        "Time by type",
-        "Time by precision",
-        "Weights and activations",
-        "Tactics",
-        "Reformats by origin",
-        "FP32 NCHW → FP16 NHWC8",
-        "REFORMAT: inserted by TensorRT",
+        *("Time by type", "Time by precision", "Weights and activations", "Tactics"),
+        *("Reformats by origin", "FP32 NCHW → FP16 NHWC8", "REFORMAT: inserted by TensorRT"),
     ):
         assert title in text
     assert "(W-TIMES-UNMATCHED)" in text
     assert "(not in the plan)" in text
-
-
-def test_more_than_fits_is_counted() -> None:
     text = shown(timed(), top=1)
     assert "and 3 more" in text
     assert "Weights and activations" in text
@@ -101,15 +97,12 @@ def test_a_plan_without_times_says_how_to_get_them() -> None:
     assert " ms " not in text.split("Layers by their order")[1]
 
 
-def test_names_only_says_how_to_build() -> None:
+def test_names_only_says_how_to_build_and_shows_the_slowest_it_has_times_of() -> None:
     plan, notices = parse_plan(plans.encoded(plans.names_only()), "a.json")
     text = shown(explore("net", plan, None), notices=notices)
     assert "--profilingVerbosity=detailed" in text
     assert "I-NAMES-ONLY" not in text  # said once
     assert "Layers by" not in text
-
-
-def test_names_only_with_times_shows_the_slowest() -> None:
     plan, _ = parse_plan(plans.encoded(plans.names_only()), "a.json")
     times = Profile(source="trtexec", layers=(LayerTiming(index=0, name="head", mean_ms=1.0),))
     text = shown(explore("net", plan, times))
@@ -152,8 +145,7 @@ def test_notices_come_last() -> None:
 
 
 def test_a_long_device_goes_under_the_name() -> None:
-    lines = shown(timed(), device="G" * 79).splitlines()
-    assert lines[:2] == ["net", "G" * 79]
+    assert shown(timed(), device="G" * 79).splitlines()[:2] == ["net", "G" * 79]
 
 
 def test_a_plan_without_layers_has_words_and_no_empty_tables() -> None:
@@ -182,3 +174,32 @@ def test_tables_say_how_many_rows_they_leave_out() -> None:
     assert explore_tables(timed(), top=9)[0].left_out == 0
     largest = next(one for one in others if one.title.startswith("Weights and activations"))
     assert (len(largest.rows), largest.left_out) == (2, 2)
+
+
+PLAN = plan(
+    layer("Convolution", "in FP16", "a FP16"),
+    layer("NoOp", "a FP16", "b FP16"),
+    layer("PointWise", "b FP16", "out FP16"),
+)
+
+
+def test_layers_at_rest_that_took_time_are_counted() -> None:
+    rows = [
+        LayerRow(index=0, name="conv", time_ms=1.0),
+        LayerRow(index=1, name="shapes", time_ms=0.1, is_inert=True),
+        LayerRow(index=2, name="constant", is_inert=True),
+        LayerRow(index=3, name="no-op", time_ms=0.0, is_inert=True),
+    ]
+    assert timed_at_rest(rows) == 1
+
+
+def test_layers_that_launch_nothing_are_counted_alike_everywhere() -> None:
+    """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
+    totals = plan_totals(PLAN)
+    assert layers_text(totals, 0) == "3 layers: 2 launch work, 1 launches nothing"
+    took = "3 layers: 2 launch work, 1 launches no kernel, 1 of which took time"
+    assert layers_text(totals, 1) == took
+    assert layers_text(replace(totals, active_layers=3), 0) == "3 layers"
+    assert headline(lint(LintInput(plan=PLAN))).startswith("made (3 layers, 2 launch work)")
+    section = layers(PageSubject(RunView(replace(imported_run(), plan=PLAN, profile=None))))
+    assert section.answer == "3 layers: 2 launch work, 1 launches nothing"

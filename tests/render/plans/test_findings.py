@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
@@ -41,7 +39,6 @@ def test_the_headline() -> None:
 
 
 def rows_of(table: TextTable | None) -> list[dict[str, str]]:
-    assert table is not None
     return [dict(zip(table.headers, row, strict=True)) for row in table.rows]
 
 
@@ -58,7 +55,6 @@ def test_rows() -> None:
     assert [first["ms"], second["ms"]] == ["0.1250", "0.0625"]
     assert list(rows_of(group_table(UNTIMED, None))[0]) == ["finding", "code", "severity"]
     limited = group_table(TIMED, 1)
-    assert limited is not None
     assert (len(limited.rows), limited.left_out) == (1, 2)
 
 
@@ -96,7 +92,6 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
 
 def test_what_may_be_won_in_all() -> None:
     words = saving_words(TIMED)
-    assert words is not None
     assert words.startswith("These findings save at most 0.1875 ms of 0.5000 ms (37.5 %). --gpu")
     assert saving_words(UNTIMED) is None
     given = LintInput(
@@ -156,21 +151,18 @@ def test_sarif() -> None:
     assert len(prints) == len(run["results"])
 
 
-def test_sarif_of_a_run_and_of_a_whole_path() -> None:
+def test_sarif_has_a_place_for_every_source_and_none_without_findings() -> None:
     stored = json.loads(findings_sarif([linted("abc123", is_file=False)]))
     assert "physicalLocation" not in stored["runs"][0]["results"][0]["locations"][0]
     whole = json.loads(findings_sarif([linted("/tmp/x y.json")]))
     place = whole["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "file:///tmp/x%20y.json"
-
-
-def test_sarif_of_nothing_found() -> None:
     bare = replace(TIMED, findings=())
     document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
     assert document["runs"][0]["results"] == []
 
 
-def test_sarif_names_what_a_cause_explains() -> None:
+def test_sarif_names_what_a_cause_explains_and_braces_are_no_arguments() -> None:
     made = plan(
         layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x12x8x8", tactic_name="x_simt", name="c")
     )
@@ -178,9 +170,6 @@ def test_sarif_names_what_a_cause_explains() -> None:
     document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
     (one,) = document["runs"][0]["results"]
     assert one["properties"]["symptoms"] == ["PLAN101 c does not use tensor cores"]
-
-
-def test_braces_of_names_are_no_arguments_in_sarif() -> None:
     made = plan(layer("Slice", "in FP16", "out FP32", name="{ForeignNode[a...b]}"))
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN105",)))
     document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))

@@ -1,7 +1,5 @@
 """The first screen of layers: groups over rows, layers by what can be won, the unknown apart."""
 
-from __future__ import annotations
-
 from html import unescape
 
 import pytest
@@ -38,9 +36,8 @@ def recorded() -> PageSubject:
     return PageSubject(RunView(resolve_plan(str(RECORDED)).as_run()))
 
 
-def test_the_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
+def test_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
     found = icicle_data(recorded)
-    assert found is not None
     assert found["parents"][0] == -1
     assert (found["starts"][0], found["stops"][0]) == (0, len(found["rows"]))
     for group, parent in enumerate(found["parents"][1:], start=1):
@@ -53,37 +50,26 @@ def test_the_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
     # four repeats of four, of other shapes each
     at = found["names"].index("Identity_0 … Identity_15 × 16")
     assert found["stops"][at] - found["starts"][at] == 16
-
-
-def test_rows_are_places_in_the_table_of_layers() -> None:
     subject = small()
     found = icicle_data(subject)
-    assert found is not None
     names = [subject.layers[row].name for row in found["rows"]]
     order = [layer.name for layer in small_plan().layers if layer.name in set(names)]
     assert names == order
 
 
-def test_layers_without_a_plan_are_one_row() -> None:
+def test_layers_without_a_plan_are_one_row_and_runs_without_layers_have_no_picture() -> None:
     subject = PageSubject(RunView(measured_run()))
     found = icicle_data(subject)
-    assert found is not None
     assert len(found["names"]) == 1
     drawn = [row for row in subject.view.layers if not row.is_container]
     assert [subject.layers[at].name for at in found["rows"]] == [row.name for row in drawn]
-
-
-def test_runs_without_layers_have_no_picture() -> None:
     subject = PageSubject(RunView(failed_run()))
     assert icicle_data(subject) is None
     assert first_screen(subject) is None
 
 
-def test_layers_come_by_the_time_above_their_floor(recorded) -> None:
+def test_layers_come_by_the_time_above_their_floor_with_their_share(recorded) -> None:
     look = first_screen(recorded)
-    assert look is not None
-    assert recorded.plan is not None
-    assert recorded.plan.roofline is not None
     worst = recorded.plan.roofline.worst(8)
     names = [recorded.plan.all_layers[one.position].name for one in worst]
     assert [one.layer.name for one in look.rows] == names
@@ -93,42 +79,45 @@ def test_layers_come_by_the_time_above_their_floor(recorded) -> None:
         assert one.above == format_us(roof.excess_ms)
         assert one.floor_pct is not None
         assert one.floor_pct <= one.time_pct + 0.01
+    assert (look.rows[0].share, look.rows[0].short) == (
+        "8.9 %",
+        "layer4.1: conv2/Conv + Add + relu_1/Relu",
+    )
+    assert all(row.raw_share.endswith(" %") for row in look.rows)
 
 
-def test_layers_whose_floor_is_unknown_are_counted_apart() -> None:
+def test_layers_whose_floor_is_unknown_or_partial_are_not_ranked() -> None:
+    """A layer that may compute more than is known has a floor too low to be a distance."""
     subject = small()
     look = first_screen(subject)
-    assert look is not None
-    assert subject.plan is not None
-    assert subject.plan.roofline is not None
     unranked = subject.plan.roofline.unranked
     listed = {one.layer.name for one in look.rows}
     assert not listed & {subject.plan.all_layers[one.position].name for one in unranked}
     assert any("no known floor" in note for note in look.notes) == bool(unranked)
+    found = subject.plan.roofline
+    partial = replace(found, layers=tuple(replace(one, is_partial=True) for one in found.layers))
+    assert partial.worst() == ()
+    assert len(partial.unranked) == sum(bool(one.time_ms) for one in partial.layers)
+    assert sum(found.bounds.values()) <= len(found.layers)
+    assert found.least_ms == pytest.approx(sum(one.attainable_ms or 0.0 for one in found.layers))
 
 
-def test_without_limits_the_slowest_come_first() -> None:
+def test_without_limits_or_times_nothing_is_ranked() -> None:
     look = first_screen(small(gpu=None))
-    assert look is not None
     assert look.title == "Where to look: the slowest layers"
     assert [one.layer.name for one in look.rows][:2] == ["conv", "depthwise"]
     assert {one.floor_pct for one in look.rows} == {None}
     assert any("Not known: floors (name the GPU: --gpu NAME)" in note for note in look.notes)
-
-
-def test_without_times_nothing_is_ranked_and_nothing_is_zero() -> None:
     subject = small(timed=False)
     look = first_screen(subject)
-    assert look is not None
     assert look.title == "No layer times"
     assert look.rows == ()
     figures = first_numbers(subject)
-    assert figures.main is not None
     assert figures.main.value == "not known"
     assert [one.label for one in figures.beside] == ["weights", "least time", "known fixes"]
 
 
-def test_the_four_numbers(recorded) -> None:
+def test_the_four_numbers_and_the_means_of_a_profile(recorded) -> None:
     figures = first_numbers(recorded)
     assert figures.main is not None
     assert [one.label for one in figures.beside] == [
@@ -137,19 +126,21 @@ def test_the_four_numbers(recorded) -> None:
         "known fixes save",
     ]
     assert {one.leads_to for one in figures.beside} == {None, "roofline", "findings"}
-    assert recorded.plan is not None
-    assert recorded.plan.roofline is not None
     notes = [one.note or "" for one in figures.beside]
     assert "floor: least time the H200 allows" in notes[1]
     assert "that overlap: their savings do not add up" in notes[2]
     share = 100 * recorded.plan.roofline.saving_ms() / recorded.plan.engine_ms
     assert float(figures.beside[1].value.split()[0]) == pytest.approx(share, rel=0.05)
+    main = first_numbers(recorded).main
+    assert main.note == (
+        "means of 9,572 iterations; no interval: the profile holds means alone\n"
+        "fitted to the GPU compute time, 0.1814 ms"
+    )
 
 
 def test_findings_on_different_layers_do_not_overlap() -> None:
     subject = PageSubject(RunView(resolve_plan(str(RECORDED)).as_run()))
     report = subject.findings
-    assert report is not None
     apart = [
         replace(one, saving=replace(one.saving, alone_ms=one.saving.known_ms))
         for one in report.findings
@@ -158,10 +149,17 @@ def test_findings_on_different_layers_do_not_overlap() -> None:
     assert "overlap" not in (first_numbers(subject).beside[2].note or "")
 
 
-def test_a_run_without_a_plan_keeps_its_own_figures() -> None:
+def test_a_run_without_a_plan_keeps_its_own_figures_and_has_no_column_of_unknowns() -> None:
     labels = [one.label for one in first_numbers(PageSubject(RunView(measured_run()))).beside]
     assert "p99" in labels
     assert "time above the floor" not in labels
+    subject = PageSubject(RunView(measured_run()))
+    assert {(one.above, one.fix) for one in first_screen(subject).rows} == {("", "")}
+    page = report_page([subject]).decode().partition('<nav class="tabs"')[0]
+    for title in ("What to do", "Bound"):
+        assert f">{title}</th>" not in page
+    assert "Not known: floors (the run has no plan), what to do (no rule ran)" in page
+    assert ">not known<" not in page
 
 
 def test_short_times_read_in_microseconds() -> None:
@@ -169,31 +167,6 @@ def test_short_times_read_in_microseconds() -> None:
     assert format_us(1.25) == "1.25 ms"
     assert format_us(0.0) == "0 ms"
     assert format_us(None) == "not known"
-
-
-def test_partial_limits_are_not_ranked() -> None:
-    """A layer that may compute more than is known has a floor too low to be a distance."""
-    subject = small()
-    assert subject.plan is not None
-    found = subject.plan.roofline
-    assert found is not None
-    partial = replace(found, layers=tuple(replace(one, is_partial=True) for one in found.layers))
-    assert partial.worst() == ()
-    assert len(partial.unranked) == sum(bool(one.time_ms) for one in partial.layers)
-    assert sum(found.bounds.values()) <= len(found.layers)
-    assert found.least_ms == pytest.approx(sum(one.attainable_ms or 0.0 for one in found.layers))
-
-
-def test_what_is_unknown_of_every_layer_has_no_column_and_no_card() -> None:
-    subject = PageSubject(RunView(measured_run()))
-    look = first_screen(subject)
-    assert look is not None
-    assert {(one.above, one.fix) for one in look.rows} == {("", "")}
-    page = report_page([subject]).decode().partition('<nav class="tabs"')[0]
-    for title in ("What to do", "Bound"):
-        assert f">{title}</th>" not in page
-    assert "Not known: floors (the run has no plan), what to do (no rule ran)" in page
-    assert ">not known<" not in page
 
 
 @pytest.mark.parametrize(("ratio", "is_said"), [(1.2, True), (0.5, True), (1.001, False)])
@@ -212,7 +185,6 @@ def test_the_first_screen_explains_a_sum_of_layers_that_is_not_the_latency(ratio
 
 def test_without_floors_layers_have_the_colors_of_their_kinds(recorded) -> None:
     found = icicle_data(PageSubject(RunView(measured_run())))
-    assert found is not None
     assert len(found["kind"]) == len(found["rows"])
     assert {name for name, _ in found["kinds"]} >= {"convolution"}
     assert "kinds" not in (icicle_data(recorded) or {})
@@ -250,7 +222,6 @@ def test_a_run_that_is_not_usable_says_so_at_its_figure_and_when_to_repeat_it() 
     run = measured_run(notices=(busy,))
     subject = PageSubject(RunView(run))
     main = first_numbers(subject).main
-    assert main is not None
     assert main.is_weak
     assert (main.note or "").startswith("not usable\n95 % CI ")
     again = ("next", "measure again when the machine is idle", run.command)
@@ -278,24 +249,3 @@ def test_a_run_that_timed_no_layers_says_first_how_to_time_them() -> None:
     assert said in unescape(report_page([subject]).decode())
     assert said in report_markdown([subject]).decode().replace("\\", "")
     assert said in " ".join(summary_text(subject.view).split())
-
-
-def test_a_profile_of_means_says_that_it_has_no_interval_and_that_its_sum_is_fitted(
-    recorded,
-) -> None:
-    main = first_numbers(recorded).main
-    assert main is not None
-    assert main.note == (
-        "means of 9,572 iterations; no interval: the profile holds means alone\n"
-        "fitted to the GPU compute time, 0.1814 ms"
-    )
-
-
-def test_layers_have_their_share_of_the_whole(recorded) -> None:
-    look = first_screen(recorded)
-    assert look is not None
-    assert (look.rows[0].share, look.rows[0].short) == (
-        "8.9 %",
-        "layer4.1: conv2/Conv + Add + relu_1/Relu",
-    )
-    assert all(row.raw_share.endswith(" %") for row in look.rows)

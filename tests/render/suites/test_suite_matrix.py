@@ -1,7 +1,5 @@
 """The matrix of a suite: who is fastest, what a click opens, what sorts, filters and scrolls."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -12,7 +10,6 @@ from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_answer import next_steps, suite_answer
 from enginescope.render.suites.suite_page import matrix_table, suite_page
 from enginescope.render.suites.suite_pareto import pareto_charts
-from tests.render.browser import Tab, chromium_tab
 from tests.suites.made import cell, result, row, timed
 
 
@@ -31,7 +28,6 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
     made = result([replace(each, runs=("r0", "r1", "r2")) for each in rows])
     (win,) = wins(made)
     assert (win.fastest.cell.spec, win.second and win.second.cell.spec) == ("trt", "ort-cuda")
-    assert win.interval is not None
     # both reach 1 % from their medians: √2 of that, on the logarithmic scale
     assert (round(win.interval.low, 4), round(win.interval.high, 4)) == (1.9719, 2.0285)
     said = suite_answer(made)
@@ -39,7 +35,6 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
     assert said.failed is None
 
     (single,) = wins(result(rows))  # one process a side: 5 % are assumed for each, as compare does
-    assert single.interval is not None
     reach = math.hypot(math.log(1.05), math.log(1.05), math.log(2.0285 / 2))
     assert single.interval.high == pytest.approx(2 * math.exp(reach), rel=1e-3)
 
@@ -47,7 +42,6 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
 def test_accuracy_stands_beside_speed() -> None:
     rows = [of("a", "ort-cpu", 4.0, error=0.0), of("a", "trt", 1.0, error=1.23e-6)]
     table = matrix_table(result(rows), {})
-    assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
     assert shown["ort-cpu"] == "4.00 ms · error 0"
     assert shown["trt"] == "1.00 ms · 4.00 × · error 1.2e-06"
@@ -58,7 +52,6 @@ def test_what_intervals_leave_open_is_inconclusive() -> None:
     assert not wins(made)[0].is_decided
     assert suite_answer(made).fastest.startswith("Inconclusive for a: trt is 1.02 × as fast")
     table = matrix_table(made, {})
-    assert table is not None
     shown = {column.title: column.text(0) for column in table.columns}
     assert shown["fastest"] == "inconclusive"
     assert {column.looks for column in table.columns if column.looks} == {("plain",)}
@@ -66,13 +59,10 @@ def test_what_intervals_leave_open_is_inconclusive() -> None:
     assert tuple(next_steps(made)) == (f"decide a: {command}",)
 
 
-def test_an_interval_that_is_not_known_is_said() -> None:
+def test_an_interval_that_is_not_known_decides_nothing() -> None:
+    """A suite said that one thread is 2.4 × as fast; a comparison found it 1.6 × slower."""
     made = result([timed(cell("a"), 2.0), timed(cell("a", "trt"), 1.0)])
     assert "interval not known" in suite_answer(made).fastest
-
-
-def test_a_single_process_on_a_busy_machine_decides_nothing() -> None:
-    """A suite said that one thread is 2.4 × as fast; a comparison found it 1.6 × slower."""
     busy = replace(of("a", "trt", 1.0), is_unstable=True)
     made = result([of("a", "ort-cpu", 2.4), busy])
     assert wins(made)[0].interval is None
@@ -84,11 +74,15 @@ def test_a_single_process_on_a_busy_machine_decides_nothing() -> None:
     assert wins(result([of("a", "ort-cpu", 2.4), several]))[0].is_decided
 
 
-def test_wrong_outputs_do_not_win() -> None:
+def test_wrong_outputs_and_failures_do_not_win() -> None:
     wrong = row(cell("a", "trt"), CellStatus.WRONG, figures={"latency": 0.1}, reason="12 % differ")
     made = result([of("a", "ort-cpu", 2.0), of("a", "ort-cuda", 1.0), wrong])
     assert wins(made)[0].fastest.cell.spec == "ort-cuda"
     assert suite_answer(made).failed == "Of 3 cells, 1 wrong: 12 % differ."
+    assert suite_answer(result([], cells=[cell("a")])).fastest == "No cell has ended"
+    crashed = result([row(cell("a"), CellStatus.CRASHED, reason="signal 11")])
+    assert suite_answer(crashed).fastest == "No latency in 1 cell"
+    assert suite_answer(crashed).failed == "Of 1 cell, 1 crashed: signal 11."
 
 
 def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
@@ -99,9 +93,7 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
     fastest = suite_answer(made).fastest
     assert fastest.startswith("ort-cuda is fastest for a (2.00 × as fast as ort-cpu")
     assert fastest.endswith("; not ranked, since FP16 runs as FP32: 1 cell of ort-cpu:fp16")
-    table = matrix_table(made, {})
-    assert table is not None
-    shown = {column.title: column.text(0) for column in table.columns}
+    shown = {column.title: column.text(0) for column in matrix_table(made, {}).columns}
     assert shown["ort-cpu:fp16"] == "1.00 ms · 4.00 × · not FP16"
     assert wins(result([lost]))[0].fastest.cell.spec == "ort-cpu:fp16"
 
@@ -119,7 +111,8 @@ def test_models_are_not_counted_as_cells() -> None:
     assert suite_answer(result(rows[::2])).fastest.startswith("3 models measured, ")
 
 
-def test_many_models_are_counted_by_their_winner() -> None:
+def test_many_and_few_models_are_counted_by_their_winner() -> None:
+    """The title of three models had all their margins and intervals, three lines long."""
     rows = []
     for at in range(5):
         rows += [of(f"m{at}", "ort-cpu", 10.0), of(f"m{at}", "trt", 5.0 - at)]
@@ -129,10 +122,6 @@ def test_many_models_are_counted_by_their_winner() -> None:
         "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend, by model), "
         "ort-cpu for 1 (2.00 ×)"
     )
-
-
-def test_few_models_are_counted_too_and_the_largest_lead_is_explained() -> None:
-    """The title of three models had all their margins and intervals, three lines long."""
     rows = [of(model, spec, ms) for model in "ab" for spec, ms in (("ort-cpu", 9.0), ("trt", 1.0))]
     lead = [of("c", "trt", 2.0), of("c", "ort-cpu", 2.0 * 1.001), of("d", "trt", 1.0)]
     assert suite_answer(result([*rows, *lead])).fastest == (
@@ -143,19 +132,11 @@ def test_few_models_are_counted_too_and_the_largest_lead_is_explained() -> None:
     assert tuple(next_steps(result(rows))) == (f"what explains the lead for b: {command}",)
 
 
-def test_nothing_measured_is_said() -> None:
-    assert suite_answer(result([], cells=[cell("a")])).fastest == "No cell has ended"
-    crashed = result([row(cell("a"), CellStatus.CRASHED, reason="signal 11")])
-    assert suite_answer(crashed).fastest == "No latency in 1 cell"
-    assert suite_answer(crashed).failed == "Of 1 cell, 1 crashed: signal 11."
-
-
 def test_fp16_that_runs_as_fp32_is_not_ranked() -> None:
     rows = [of("a", "ort-cpu", 8.0, error=0.0), of("a", "ort-cpu:fp16", 9.0, error=1e-3)]
     rows.append(of("a", "trt:fp16", 9.5, error=1e-4))
     rows[1] = replace(rows[1], warnings=("W-NOT-FP16",))
     (chart,) = pareto_charts(result(rows))
-    assert chart.table is not None
     said = {line[0]: line[4] for line in chart.table.rows}
     assert said == {
         "ort-cpu": "no backend is faster and closer",
@@ -175,7 +156,6 @@ def test_the_line_joins_what_no_backend_beats_in_both() -> None:
         ]
     )
     (chart,) = pareto_charts(made)
-    assert chart.table is not None
     beaten = {line[0]: line[4] == "beaten in both" for line in chart.table.rows}
     assert [name for name, is_beaten in beaten.items() if is_beaten] == ["ort-cuda:fp16"]
     assert len(beaten) == 4
@@ -198,28 +178,23 @@ def zoo() -> SuiteResult:
 
 
 @pytest.fixture
-def tab(tmp_path):
+def tab(tab, tmp_path):
     page = tmp_path / "suite.html"
     page.write_bytes(suite_page(zoo()))
-    with chromium_tab(tmp_path / "profile") as made:
-        made.open(page)
-        yield made
-        assert made.complaints() == []
+    tab.open(page)
+    yield tab
+    assert tab.complaints() == []
 
 
 LINES = "[...document.querySelectorAll('#table-matrix tbody tr:not(.spacer)')]"
 MODELS = f"{LINES}.map((line) => line.cells[0].textContent)"
 
 
-def click(tab: Tab, place: str) -> None:
-    tab.evaluate(f"{place}.click()")
-
-
 @pytest.mark.browser
 def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     panel = "document.getElementById('cell')"
     assert not tab.evaluate(f"{panel}.open")
-    click(tab, f"{LINES}[3].querySelectorAll('a')[2]")  # the one that failed
+    tab.evaluate(f"{LINES}[3].querySelectorAll('a')[2].click()")  # the one that failed
     tab.until(f"{panel}.open")
     assert tab.evaluate(f"{panel}.querySelector('h2').textContent") == "net03 · trt:int8"
     assert "4 GiB" in tab.evaluate(f"{panel}.textContent")
@@ -228,17 +203,16 @@ def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     tab.until(f"{panel}.querySelector('h2').textContent === 'net04 · trt:fp16'")
     said = tab.evaluate(f"[...{panel}.querySelectorAll('code')].map((one) => one.textContent)")
     assert said == ["enginescope report rnet04-trt:f"]
-    press = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
-    tab.send("Input.dispatchKeyEvent", type="keyDown", **press)
-    tab.send("Input.dispatchKeyEvent", type="keyUp", **press)
+    escape = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
+    tab.send("Input.dispatchKeyEvent", type="keyDown", **escape)
+    tab.send("Input.dispatchKeyEvent", type="keyUp", **escape)
     tab.until(f"!{panel}.open && location.hash === ''")
 
 
 @pytest.mark.browser
 def test_a_cell_is_found_again_by_its_address(tab) -> None:
     address = tab.evaluate("location.href")
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=f"{address}#cell-net07-ort-cpu-None")
+    tab.visit(f"{address}#cell-net07-ort-cpu-None")
     tab.until("document.getElementById('cell')?.open")
     assert tab.evaluate("document.querySelector('#cell h2').textContent") == "net07 · ort-cpu"
 
@@ -247,13 +221,13 @@ def test_a_cell_is_found_again_by_its_address(tab) -> None:
 def test_the_matrix_sorts_and_filters(tab) -> None:
     assert tab.evaluate(MODELS)[:2] == ["net00", "net01"]
     head = "[...document.querySelectorAll('#table-matrix thead button')]"
-    click(tab, f"{head}.find((one) => one.textContent === 'ort-cpu')")
+    tab.evaluate(f"{head}.find((one) => one.textContent === 'ort-cpu').click()")
     assert tab.evaluate(MODELS)[0] == "net00"  # falling
-    click(tab, f"{head}.find((one) => one.textContent === 'ort-cpu')")
+    tab.evaluate(f"{head}.find((one) => one.textContent === 'ort-cpu').click()")
     assert tab.evaluate(MODELS)[0] == "net19"
-    click(tab, "document.querySelector('#table-matrix input[type=checkbox]')")
+    tab.evaluate("document.querySelector('#table-matrix input[type=checkbox]').click()")
     assert tab.evaluate(MODELS) == ["net03"]
-    click(tab, "document.querySelector('#table-matrix input[type=checkbox]')")
+    tab.evaluate("document.querySelector('#table-matrix input[type=checkbox]').click()")
     field = "document.querySelector('#table-matrix input[type=search]')"
     tab.evaluate(f"{field}.value = 'net1'; {field}.dispatchEvent(new Event('input'))")
     assert len(tab.evaluate(MODELS)) == 10
@@ -262,8 +236,7 @@ def test_the_matrix_sorts_and_filters(tab) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1920, 1280, 800, 420])
 def test_columns_that_do_not_fit_scroll_under_the_first(tab, width: int) -> None:
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    tab.send("Emulation.setDeviceMetricsOverride", **size)
+    tab.resize(width, 900)
     tab.evaluate("document.querySelector('#table-matrix .rows').scrollLeft = 1e6")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     first = f"{LINES}[0].cells[0].getBoundingClientRect()"

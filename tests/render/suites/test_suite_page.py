@@ -1,7 +1,5 @@
 """A suite's page and screens."""
 
-from __future__ import annotations
-
 import html
 
 import pytest
@@ -19,7 +17,6 @@ from enginescope.render.suites.suite_answer import (
     weakness_sentence,
 )
 from enginescope.render.suites.suite_page import matrix_table, suite_page
-from tests.render.browser import chromium_tab
 from tests.suites.made import cell, result, row, timed
 
 EVIL = "<script>alert(1)</script>"
@@ -33,8 +30,7 @@ def zoo(count: int = 2):
         made.append(timed(cell(f"net{at}", "ort-cuda"), 5.0, providers=CUDA))
     made.append(row(cell(EVIL), CellStatus.CRASHED, reason=EVIL))
     made.append(row(cell(EVIL, "ort-cuda"), CellStatus.UNSUPPORTED))
-    pending = cell("late")
-    return result(made, cells=[*(one.cell for one in made), pending])
+    return result(made, cells=[*(one.cell for one in made), cell("late")])
 
 
 def test_the_page_reads_without_scripts() -> None:
@@ -45,6 +41,7 @@ def test_the_page_reads_without_scripts() -> None:
     for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
         assert said in body
     assert "://" not in body.partition("Licenses of the JavaScript")[0]
+    assert '<td data-of="why" class="sentence">' in suite_page(zoo()).decode()
 
 
 def several():
@@ -55,8 +52,7 @@ def several():
 
 
 def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
-    text = suite_page(several()).decode()
-    body = text.partition('<template id="report-data"')[0]
+    body = suite_page(several()).decode().partition('<template id="report-data"')[0]
     for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
         assert said in body
     assert suite_tables(several())[0].title == "latency (median of 3 processes) and speed-up"
@@ -66,37 +62,11 @@ def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
     assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
 
 
-def test_why_a_cell_failed_is_broken_into_lines() -> None:
-    page = suite_page(zoo()).decode()
-    assert '<td data-of="why" class="sentence">' in page
-
-
-def test_copies_are_on_the_page_where_they_are_known() -> None:
+def test_copies_and_advice_are_on_the_page_where_they_apply() -> None:
     copies = {"device_latency": 1.5, "copies": 0.5}
     made = result([timed(cell("a", "ort-cuda"), 2.0, figures=copies), timed(cell("a"), 1.0)])
-    page = suite_page(made).decode()
-    assert "without copies, ms" in page
-    plain = result([timed(cell("b"), 1.0)])
-    assert "copies, ms" not in suite_page(plain).decode()
-
-
-def test_a_long_table_lies_beside_the_page(monkeypatch) -> None:
-    monkeypatch.setattr("enginescope.render.suites.suite_page._CARRIED_BYTES", 2_000)
-    text = suite_page(zoo()).decode()
-    assert "Too long for this page: results.csv and cells.csv, next to it." in text
-
-
-def test_cells_have_the_class_of_their_ratio_to_the_best_of_the_row() -> None:
-    specs = ("ort-cpu", "trt", "fake", "ort-cuda", "ort-trt")
-    made = result([timed(cell("m", spec), 2.0**at) for at, spec in enumerate(specs)])
-    grid = matrix_table(made, {})
-    assert grid is not None
-    assert [one.looks for one in grid.columns if one.looks] == [
-        (look,) for look in ("best", "far", "slow", "slow", "slowest")
-    ]
-
-
-def test_the_advice_to_compare_outputs_is_for_suites_that_do_not() -> None:
+    assert "without copies, ms" in suite_page(made).decode()
+    assert "copies, ms" not in suite_page(result([timed(cell("b"), 1.0)])).decode()
     alone = result([timed(cell("a"), 2.0)])
     assert "--mode both" in suite_page(alone).decode()
     suite = replace(alone.plan.suite, mode="both")
@@ -105,7 +75,19 @@ def test_the_advice_to_compare_outputs_is_for_suites_that_do_not() -> None:
     assert "No model has outputs compared and times measured on two backends." in both
 
 
-def test_the_matrix_says_what_was_not_asked_for() -> None:
+def test_a_long_table_lies_beside_the_page(monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.render.suites.suite_page._CARRIED_BYTES", 2_000)
+    text = suite_page(zoo()).decode()
+    assert "Too long for this page: results.csv and cells.csv, next to it." in text
+
+
+def test_the_matrix_has_classes_and_says_what_was_not_asked_for() -> None:
+    specs = ("ort-cpu", "trt", "fake", "ort-cuda", "ort-trt")
+    made = result([timed(cell("m", spec), 2.0**at) for at, spec in enumerate(specs)])
+    grid = matrix_table(made, {})
+    assert [one.looks for one in grid.columns if one.looks] == [
+        (look,) for look in ("best", "far", "slow", "slow", "slowest")
+    ]
     lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
     assert [[one.is_asked for one in line.cells] for line in lines] == [
         [True, False],
@@ -118,15 +100,11 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     quiet = timed(cell("b"), 2.0, warnings=("W-OUTLIERS",))
     assert weakness_sentence(result([timed(cell("c"), 1.0)])) is None
     said = weakness_sentence(result([loud, quiet]))
-    assert said is not None
     assert said.startswith("warnings in 2 cells: W-OUTLIERS 2, W-LOAD 1; !: ")
     assert UNSTABLE in said
     grid = matrix_table(result([loud, quiet]), {})
-    assert grid is not None
     assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
-    calm = matrix_table(result([quiet]), {})
-    assert calm is not None
-    assert calm.columns[-1].meaning == quiet.cell.spec
+    assert matrix_table(result([quiet]), {}).columns[-1].meaning == quiet.cell.spec
     assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
         "2.00 ms !",
         "2.00 ms",
@@ -170,8 +148,7 @@ def test_reasons_of_one_shape_are_one_line_on_the_screen_and_on_the_page() -> No
     assert first.startswith("ort-cuda, ort-trt · a, net, large\n")
     assert first.endswith("5 more, with other names or numbers")
     assert last.startswith("ort-cpu · a, trt · large\n")  # not trt · a, which did not fail
-    page = suite_page(suite).decode()
-    assert page.count("with other names or numbers") == 2
+    assert suite_page(suite).decode().count("with other names or numbers") == 2
 
 
 LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
@@ -199,13 +176,10 @@ def test_options_that_backends_share_are_said_once() -> None:
     assert TUNED[2] in body[body.index('<section id="failures">') :]
 
 
-def test_a_single_long_backend_goes_by_its_name() -> None:
+def test_long_backends_go_by_their_name_or_are_shortened() -> None:
     made = result([timed(cell("a", one), 1.0) for one in TUNED[:2]])
     assert (options_sentence(made) or "").startswith("options of trt: tactic_sources=")
     assert list(backend_names(made).values()) == ["ort-cpu", "trt?…"]
-
-
-def test_names_that_stay_long_are_shortened_in_their_middle() -> None:
     specs = [f"{TUNED[1]}&timing_cache={name}" for name in ("x" * 40, "y" * 40)]
     made = result([timed(cell("a", one), 1.0) for one in specs])
     names = list(backend_names(made).values())
@@ -214,14 +188,13 @@ def test_names_that_stay_long_are_shortened_in_their_middle() -> None:
 
 
 @pytest.mark.browser
-def test_two_thousand_cells_in_a_browser(tmp_path) -> None:
+def test_two_thousand_cells_in_a_browser(tab, tmp_path) -> None:
     page = tmp_path / "suite.html"
     page.write_bytes(suite_page(zoo(1_000)))
-    with chromium_tab(tmp_path / "profile") as tab:
-        tab.open(page)
-        heading = tab.evaluate("document.querySelector('h1').textContent")
-        assert heading.startswith("ort-cuda is fastest for 1,000 of 1,000 models (4.00")
-        rows = "document.querySelectorAll('#table-matrix tbody tr:not(.spacer)').length"
-        assert tab.evaluate(rows) <= 300  # of 1,002, as printing does
-        assert tab.requests() == [page.as_uri()]
-        assert tab.complaints() == []
+    tab.open(page)
+    heading = tab.evaluate("document.querySelector('h1').textContent")
+    assert heading.startswith("ort-cuda is fastest for 1,000 of 1,000 models (4.00")
+    rows = "document.querySelectorAll('#table-matrix tbody tr:not(.spacer)').length"
+    assert tab.evaluate(rows) <= 300  # of 1,002, as printing does
+    assert tab.requests() == [page.as_uri()]
+    assert tab.complaints() == []

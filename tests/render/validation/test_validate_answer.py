@@ -1,7 +1,5 @@
 """The page, the maps and the files of a comparison of answers."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -60,8 +58,6 @@ def found(*sides: ValidatedSide) -> Validation:
 
 
 def worst_of(one: ValidatedSide) -> WorstAnswer:
-    assert one.diff is not None
-    assert one.diff.worst is not None
     at = one.diff.worst.sample
     noisy = DEPTH[at] + np.float32(0.1)
     return WorstAnswer(
@@ -99,8 +95,12 @@ def test_the_page_answers_first_and_escapes_names() -> None:
         assert f'id="chart-{key}"' in page
 
 
-def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
+def test_a_side_that_could_not_answer_has_words() -> None:
     assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
+    lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
+    page = page_of(found(lost))
+    assert "died of SIGSEGV" in page
+    assert "x could not run" in page
 
 
 def test_the_reason_of_a_failure_is_the_first_line_below_the_answer() -> None:
@@ -128,22 +128,20 @@ def test_what_fails_and_was_not_bisected_has_a_next_step() -> None:
     assert "next" not in dict(validate_answer(again).facts)
     assert step not in validate_answer(found(side("b", 1e-4))).facts
     located = Bisected(side="b", reference="a", tolerance="fp16", limit=None, peak_limit=None)
-    bisected = replace(side("b", 0.5), inside=located)
-    assert step not in validate_answer(found(bisected)).facts
+    assert step not in validate_answer(found(replace(side("b", 0.5), inside=located))).facts
 
 
-def test_what_has_no_error_has_no_picture_of_it() -> None:
+def test_errors_have_pictures_and_maps_a_scale() -> None:
     (part,) = validate_answer(found(side("b", 1e-4))).parts
     charts = [chart.key for chart in part.charts]
     assert "side-1-o0-errors" in charts
     assert not any(key.startswith("side-1-o1") for key in charts)  # scores are equal
-
-
-def test_a_side_that_could_not_answer_has_words() -> None:
-    lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
-    page = page_of(found(lost))
-    assert "died of SIGSEGV" in page
-    assert "x could not run" in page
+    panels = panels_of(worst_of(side("b", 0.5)))
+    assert panels.panels[0].range_text == panels.panels[1].range_text
+    assert panels.panels[2].range_text == "0 … 0.1"
+    vector = tensor(SCORES[0], "scores")
+    flat = WorstAnswer(side="b", sample=0, name="s", reference=vector, candidate=vector)
+    assert panels_of(flat) is None
 
 
 def test_json_holds_every_figure_and_no_nan() -> None:
@@ -200,8 +198,7 @@ def test_the_page_says_them_once_and_files_have_the_whole() -> None:
     (table,) = re.findall(r"<table.*?</table>", page[: page.index("<h2>")], re.DOTALL)
     assert "net.onnx · trt:fp16<" in table
     assert "tactic_sources" not in table
-    held = json.loads(output_diff_json(compared))
-    assert [one["side"] for one in held["sides"]] == list(TUNED)
+    assert [one["side"] for one in json.loads(output_diff_json(compared))["sides"]] == list(TUNED)
 
 
 def test_a_task_s_table_has_the_same_names() -> None:
@@ -211,24 +208,11 @@ def test_a_task_s_table_has_the_same_names() -> None:
     assert text.count("tactic_sources") == 1
     assert text.count("net.onnx · trt:fp16 ") >= 2
     page = html.unescape(page_of(compared))
-    task = page[page.index('id="task"') : page.index('id="side-1"')]
-    assert "tactic_sources" not in task
-
-
-def test_maps_share_a_scale_and_vectors_have_none() -> None:
-    bad = side("b", 0.5)
-    panels = panels_of(worst_of(bad))
-    assert panels is not None
-    assert panels.panels[0].range_text == panels.panels[1].range_text
-    assert panels.panels[2].range_text == "0 … 0.1"
-    vector = tensor(SCORES[0], "scores")
-    flat = WorstAnswer(side="b", sample=0, name="s", reference=vector, candidate=vector)
-    assert panels_of(flat) is None
+    assert "tactic_sources" not in page[page.index('id="task"') : page.index('id="side-1"')]
 
 
 def test_a_map_is_a_sound_png_from_dark_to_light() -> None:
-    values = np.array([[0.0, 1.0], [np.nan, 2.0]])
-    png = heat_png(values, 0.0, 2.0)
+    png = heat_png(np.array([[0.0, 1.0], [np.nan, 2.0]]), 0.0, 2.0)
     assert struct.unpack(">II", png[16:24]) == (2, 2)
     begin = png.index(b"IDAT") + 4
     (length,) = struct.unpack(">I", png[begin - 8 : begin - 4])

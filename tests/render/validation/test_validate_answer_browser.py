@@ -1,7 +1,5 @@
 """The page of compared answers, and a report that carries some, in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
@@ -9,7 +7,6 @@ from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 from enginescope.render.page.page import report_page
 from enginescope.render.validation.validate_answer import ReportedAnswers
-from tests.render.browser import chromium_tab
 from tests.render.validation.test_validate_answer import found, page_of, side, worst_of
 
 pytestmark = pytest.mark.browser
@@ -17,12 +14,6 @@ pytestmark = pytest.mark.browser
 DRAWN = "document.querySelectorAll('.vis svg').length"
 PLACES = "document.querySelectorAll('.vis').length"
 WIDE = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-
-
-@pytest.fixture
-def tab(tmp_path):
-    with chromium_tab(tmp_path / "profile") as made:
-        yield made
 
 
 def test_every_chart_is_drawn_and_the_sides_are_on_the_first_screen(tab, tmp_path) -> None:

@@ -1,7 +1,5 @@
 """A gate's answer as Markdown, JUnit XML and SARIF: escaped, and of the shape that readers want."""
 
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree as ET
@@ -77,14 +75,11 @@ _CHILDREN = {
 }
 
 
-def test_json_names_the_evidence_of_each_verdict() -> None:
+def test_every_form_names_the_evidence() -> None:
     rows = json.loads(gate_json(report()))["rows"]
     levels = {row["evidence"] for row in rows if row["verdict"]}
     assert levels == {"separate processes"}
     assert all(row["evidence"] is None for row in rows if not row["verdict"])
-
-
-def test_every_form_names_the_evidence() -> None:
     found = report()
     assert dict(scope_facts(found))["evidence"] == "separate processes"
     assert "evidence: separate processes" in gate_markdown(found).decode()
@@ -113,13 +108,15 @@ def test_junit_has_the_usual_shape(name) -> None:
         assert len([one for one in case if one.tag != "system-out"]) <= 1
 
 
-def test_junit_says_what_xml_cannot_hold() -> None:
+def test_names_are_escaped_in_junit_and_sarif() -> None:
     text = gate_junit(report(NASTY)).decode()
     assert "\x00" not in text
     assert "\x1b" not in text
     assert "<script>" not in text
     case = next(ET.fromstring(text).iter("testcase"))
     assert case.get("classname").startswith('a<script>alert("1")</script>|`x`\ufffd[31m\ufffd]]>&')
+    messages = [one["message"]["text"] for one in sarif(NASTY)["runs"][0]["results"]]
+    assert all("{{0}}" in one for one in messages)
 
 
 @pytest.mark.parametrize(
@@ -166,11 +163,6 @@ def test_sarif_has_what_2_1_0_requires(name) -> None:
     ]
 
 
-def test_braces_of_names_are_no_arguments_in_sarif() -> None:
-    messages = [one["message"]["text"] for one in sarif(NASTY)["runs"][0]["results"]]
-    assert all("{{0}}" in one for one in messages)
-
-
 def test_sarif_names_models_below_the_root_relative_to_it() -> None:
     def uris(**more) -> set[str]:
         return {
@@ -186,7 +178,7 @@ def cells(line: str) -> list[str]:
     return re.split(r"(?<!\\)\|", line)[1:-1]
 
 
-def test_markdown_tables_keep_their_columns() -> None:
+def test_markdown_keeps_the_columns_of_its_tables_and_folds_what_holds() -> None:
     text = gate_markdown(report(NASTY)).decode()
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(cells(line)) for line in tables} == {7, 8}
@@ -195,6 +187,12 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert "| ✗ regression |" in text
     assert "| ? inconclusive |" in text  # a cross means worse
     assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
+    text = gate_markdown(report()).decode()
+    head, _, folded = text.partition("<details>")
+    assert "no regression" not in head.partition("\n")[2]
+    assert "enet.onnx" in folded
+    assert "enet.onnx" not in head
+    assert folded.count("| no regression |") == folded.count("</details>") == 1
 
 
 def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
@@ -209,8 +207,7 @@ def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
     page = written_page(gate_answer(found)).decode()
     assert page.index('<p class="step"><strong>Next</strong> Look for') < page.index("<table>")
     assert "<dt>next</dt>" not in page
-    held = replace(found, rows=found.rows[-1:])
-    assert gate_answer(held).facts[0][0] == "baseline"
+    assert gate_answer(replace(found, rows=found.rows[-1:])).facts[0][0] == "baseline"
 
 
 def test_options_that_all_jobs_share_are_said_once() -> None:
@@ -226,15 +223,6 @@ def test_options_that_all_jobs_share_are_said_once() -> None:
     assert {name.partition(" · batch")[0] for name in names} == {"a.onnx · trt", "b.onnx · trt"}
     assert dict(answered.facts)["jobs"] == "options of all: device_id=1 & tf32=0"
     assert "?device_id=1&tf32=0" in json.loads(gate_json(found))["rows"][0]["job"]
-
-
-def test_markdown_folds_what_holds() -> None:
-    text = gate_markdown(report()).decode()
-    head, _, folded = text.partition("<details>")
-    assert "no regression" not in head.partition("\n")[2]
-    assert "enet.onnx" in folded
-    assert "enet.onnx" not in head
-    assert folded.count("| no regression |") == folded.count("</details>") == 1
 
 
 def test_a_page_has_the_answer_the_chart_and_what_holds_folded_away() -> None:
@@ -301,7 +289,7 @@ def test_the_interval_of_a_table_and_the_limit_of_the_chart_are_labelled() -> No
     assert change_estimate("x", rate, "improvement").limit == pytest.approx(-1.96, abs=0.01)
 
 
-def test_json_has_every_row() -> None:
+def test_json_and_the_terminal_have_every_row() -> None:
     found = json.loads(gate_json(report()))
     assert [row["outcome"] for row in found["rows"]] == [
         "regression",
@@ -314,9 +302,6 @@ def test_json_has_every_row() -> None:
     first = found["rows"][0]
     assert first["change_pct"] == pytest.approx(5.0, abs=0.2)
     assert len(first["baseline"]) == len(first["current"]) == 5
-
-
-def test_rows_of_the_terminal_say_why() -> None:
     rows = dict(gate_rows(report()))
     assert re.search(r"\+5\.0 % \(96\.67 % CI \+4\.\d … \+5\.\d %\), limit 2 %", rows["regression"])
     assert "segmentation fault" in rows["new failure"]
@@ -400,8 +385,7 @@ def test_metrics_are_counted_as_metrics_of_jobs() -> None:
     checked = checked_text(two)
     assert checked.startswith("2 metrics of 1 job: ")
     assert "inconclusive" in checked
-    found = json.loads(gate_json(two))
-    assert found["checked"] == checked
+    assert json.loads(gate_json(two))["checked"] == checked
     assert checked in gate_markdown(two).decode()
     (run,) = json.loads(gate_sarif(two))["runs"]
     assert run["properties"] == {"answer": answer_text(two), "checked": checked}

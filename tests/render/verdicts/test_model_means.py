@@ -1,7 +1,5 @@
 """One row for all models of an upgrade or jobs of a gate: their geometric mean."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -27,7 +25,7 @@ from tests.render.verdicts.test_upgrade_files import (
 )
 
 
-def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:
+def test_models_that_were_not_timed_are_named_and_one_has_no_mean() -> None:
     whole = report(measured("a", 1.2), measured("b", 1.3), untimed("c"))
     latency, *_ = upgrade_means(whole)
     assert latency.metric == "latency"
@@ -36,9 +34,6 @@ def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:
     assert latency.interval.confidence == 0.99
     assert latency.models == ("a · ort-cpu", "b · ort-cpu")
     assert latency.left_out == (("c · ort-cpu", "outputs-first"),)
-
-
-def test_a_metric_of_one_model_has_no_mean() -> None:
     assert upgrade_means(report(measured("a", 1.2), untimed("c"))) == ()
     assert upgrade_means(report(measured("a", 1.2))) == ()
 
@@ -59,12 +54,19 @@ def test_the_row_stands_below_the_models_on_every_output() -> None:
     assert f"geometric mean, {without}" in upgrade_page(whole).decode()
 
 
-def test_cells_have_the_signs_of_changes() -> None:
+def test_cells_have_signs_and_three_jobs_without_a_ratio_are_named() -> None:
     faster = report(measured("a", 0.8), measured("b", 0.9))
     cells = mean_cells(upgrade_means(faster)[0], "model")
     assert cells[5].startswith("−15")
     assert cells[6].startswith("−")
     assert len(cells) == 8
+    names = "abcdefg"
+    before = [run for name in names for run in runs_of(f"{name}.onnx", 1.0)]
+    (mean,) = gate_means(gate(before, before[:12]))
+    assert len(mean.left_out) == 5
+    text = mean_lines(mean, "job")
+    assert text.count("(lost coverage)") == 3
+    assert "and 2 more" in text
 
 
 def runs_of(name: str, level: float, count: int = 6):
@@ -88,16 +90,6 @@ def test_jobs_of_a_gate() -> None:
     assert "| mean | 2 jobs |" in text
     assert "geometric mean, without c.onnx" in text
     assert gate_rows(found).rows[-1][0] == "mean"
-
-
-def test_a_mean_names_three_jobs_without_a_ratio_and_counts_the_others() -> None:
-    names = "abcdefg"
-    before = [run for name in names for run in runs_of(f"{name}.onnx", 1.0)]
-    (mean,) = gate_means(gate(before, before[:12]))
-    assert len(mean.left_out) == 5
-    text = mean_lines(mean, "job")
-    assert text.count("(lost coverage)") == 3
-    assert "and 2 more" in text
 
 
 def test_jobs_measured_on_another_day_share_what_differs_between_days() -> None:

@@ -1,7 +1,5 @@
 """A ranking on the terminal, in JSON, Markdown and the page."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -46,8 +44,7 @@ def test_the_sentence(ratios, said) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_screen_begins_with_it_and_fits(width) -> None:
-    found = compared(1.0, 1.001, 0.8, 1.3)
-    text = screen_of(found, width)
+    text = screen_of(compared(1.0, 1.001, 0.8, 1.3), width)
     assert text.startswith("C is fastest, then A and B (tie), then D\n")
     assert max(map(len, text.splitlines())) <= width
     rows = [line.split() for line in text.splitlines() if "(same)" in line]
@@ -68,14 +65,7 @@ def test_figures_of_the_base_that_differ_between_pairs_are_explained() -> None:
     assert note in compare_page(None, Chosen(), measured=found).decode()
 
 
-def test_two_sides_have_no_ranking() -> None:
-    found = compared(1.0, 1.2)
-    assert ranking_table(found) is None
-    assert json.loads(compare_json(None, Chosen(), measured=found))["measured"]["ranking"] is None
-    assert "fastest first" not in verdict_markdown(found)
-
-
-def test_json_markdown_and_page_have_the_same_ranks() -> None:
+def test_json_markdown_and_page_have_the_same_ranks_of_three_sides() -> None:
     found = compared(1.0, 1.001, 0.8, 1.3)
     table = ranking_table(found)
     ranking = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["ranking"]
@@ -91,11 +81,14 @@ def test_json_markdown_and_page_have_the_same_ranks() -> None:
     assert "Latency, the fastest first" in page
     page = page[page.index("<main") :]
     assert page.index("Latency, the fastest first") < page.index("B against A")
+    found = compared(1.0, 1.2)
+    assert ranking_table(found) is None
+    assert json.loads(compare_json(None, Chosen(), measured=found))["measured"]["ranking"] is None
+    assert "fastest first" not in verdict_markdown(found)
 
 
 def test_intervals_are_headed_by_their_confidence() -> None:
     found = compared(1.0, 1.2, 0.8)
     assert "99 % CI" in ranking_table(found).headers
-    text = screen_of(found, 80)
-    assert "95 % CI" not in text
+    assert "95 % CI" not in screen_of(found, 80)
     assert ranking_table(compared(1.0, 1.2, 0.8, rounds=3)).headers[4] == "CI"

@@ -1,7 +1,5 @@
 """Verdicts in words, on the terminal, as Markdown, JSON, CSV and on the page."""
 
-from __future__ import annotations
-
 import csv
 import json
 import operator
@@ -69,9 +67,10 @@ def verdict_markdown(found) -> str:
 def verdict(
     kind: str = "faster", reason: str = "beyond-threshold", metric: str = "latency", **more
 ) -> Verdict:
+    ends = more.pop("interval", (0.607, 0.619))
     estimate = RatioEstimate(
         ratio=more.pop("ratio", 0.613),
-        interval=more.pop("interval", Interval(low=0.607, high=0.619)),
+        interval=ends and Interval(low=ends[0], high=ends[1]),
         method=more.pop("method", "rounds"),
         n_a=more.pop("n_a", 8),
         n_b=more.pop("n_b", 8),
@@ -79,6 +78,14 @@ def verdict(
     return Verdict(
         metric=metric, kind=VerdictKind(kind), reason=Reason(reason), estimate=estimate, **more
     )
+
+
+def wide(**more) -> Verdict:
+    return verdict("inconclusive", "interval-too-wide", **more)
+
+
+def same() -> Verdict:
+    return verdict("same", "within-threshold", ratio=1.0, interval=(0.99, 1.01))
 
 
 def sentence(one: Verdict) -> str:
@@ -90,12 +97,10 @@ def test_the_total_time_of_each_side_is_shown() -> None:
     a, b = ([replace(run, phases=phases) for run in side] for side in in_turn(1.05, rounds=8))
     found = compare_sides(named(tuple(a), tuple(b)))
     told = "A 16.00 s, 4,000 ms of it timed · B 16.00 s, 4,000 ms of it timed"
-    whole = screen_of(found, is_whole=True)
-    assert f"took {told}" in " ".join(whole.split())
+    assert f"took {told}" in " ".join(screen_of(found, is_whole=True).split())
     assert "took" not in screen_of(found)
     assert f"- took: {told}" in verdict_markdown(found)
-    without = compare_sides(named(tuple(a), in_turn(1.05, rounds=8)[1]))
-    assert took_text(without) is None
+    assert took_text(compare_sides(named(tuple(a), in_turn(1.05, rounds=8)[1]))) is None
 
 
 @pytest.mark.parametrize("metric", ["latency", "throughput", "peak_memory", "energy"])
@@ -106,7 +111,13 @@ def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
     assert explain(kind_text(replace(one, is_tested=False))).meaning
 
 
-def test_what_is_not_tested_says_why() -> None:
+def test_one_verdict_has_one_wording_and_what_is_not_tested_says_why() -> None:
+    one = same()
+    assert sentence(one).startswith(
+        "No difference above 1.0 % between A and B is detected: 1.000 × A"
+    )
+    assert kind_text(one) == "no difference above 1.0 %"
+    assert explain(kind_text(one)) == explain("same")
     one_value = {"reason": "one-value", "interval": None, "is_tested": False}
     others = (
         verdict(metric="gpu_compute", is_tested=False),
@@ -120,54 +131,25 @@ def test_what_is_not_tested_says_why() -> None:
     ]
 
 
-def test_one_verdict_has_one_wording() -> None:
-    one = verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01))
-    assert sentence(one).startswith(
-        "No difference above 1.0 % between A and B is detected: 1.000 × A"
-    )
-    assert kind_text(one) == "no difference above 1.0 %"
-    assert explain(kind_text(one)) == explain("same")
-
-
 @pytest.mark.parametrize(
     ("one", "said"),
     [
         (verdict(), "B is faster: 0.613 × A (95 % CI 0.607 … 0.619), 8 rounds, interleaved"),
         (
-            verdict("slower", ratio=12.3456, interval=Interval(low=12.1, high=12.6)),
+            verdict("slower", ratio=12.3456, interval=(12.1, 12.6)),
             "B is slower: 12.35 × A (95 % CI 12.10 … 12.60), 8 rounds, interleaved",
         ),
+        (same(), "No difference above 1.0 % between A and B is detected: 1.000 × A (95 % CI 0.990"),
         (
-            verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01)),
-            "No difference above 1.0 % between A and B is detected: 1.000 × A (95 % CI 0.990",
-        ),
-        (
-            verdict(
-                "inconclusive",
-                "interval-too-wide",
-                method="samples",
-                ratio=1.05,
-                interval=Interval(low=0.9, high=1.2),
-            ),
+            wide(method="samples", ratio=1.05, interval=(0.9, 1.2)),
             "Inconclusive whether B is faster than A: 1.050 × A (95 % CI 0.900 … 1.200), one",
         ),
         (
-            verdict(
-                "inconclusive",
-                "interval-too-wide",
-                ratio=1.008,
-                interval=Interval(low=1.002, high=1.014),
-            ),
+            wide(ratio=1.008, interval=(1.002, 1.014)),
             "B is slower; inconclusive whether by more than 1 %: 1.008 × A (95 % CI 1.002 … 1.014)",
         ),
         (
-            verdict(
-                "inconclusive",
-                "interval-too-wide",
-                metric="throughput",
-                ratio=0.992,
-                interval=Interval(low=0.98, high=0.999),
-            ),
+            wide(metric="throughput", ratio=0.992, interval=(0.98, 0.999)),
             "B is lower; inconclusive whether by more than 1 %: 0.992 × A",
         ),
         (
@@ -200,21 +182,17 @@ def test_words_by_unit(metric, kind, higher, word) -> None:
     assert kind_text(verdict(kind, metric=metric, higher_is_better=higher)) == word
 
 
-def test_values_have_units() -> None:
+def test_values_and_ratios_have_units_and_decimals() -> None:
     assert value_text("latency", 1.37) == "1.370 ms"
     assert value_text("throughput", 708.8) == "708.8 /s"
     assert value_text("peak_memory", 96 << 20) == "96.0 MiB"
     assert value_text("latency", None) == "—"
-
-
-def test_decimals_tell_the_ends_apart() -> None:
     close = RatioEstimate(
         ratio=1.00012, interval=Interval(low=1.00011, high=1.00013), method="rounds", n_a=8, n_b=8
     )
     assert range_of(close) == "1.00011 … 1.00013"
     assert ratio_text(close) == "1.00012"
-    point = replace(close, interval=Interval(low=1.0, high=1.0))
-    assert range_of(point) == "1.000 … 1.000"
+    assert range_of(replace(close, interval=Interval(low=1.0, high=1.0))) == "1.000 … 1.000"
 
 
 @pytest.mark.parametrize(
@@ -222,20 +200,11 @@ def test_decimals_tell_the_ends_apart() -> None:
     [
         (verdict(), None),
         (verdict("incomparable", "different-conditions"), None),
-        (
-            verdict("inconclusive", "interval-too-wide", more=12),
-            "about 12 more rounds would probably",
-        ),
-        (verdict("inconclusive", "interval-too-wide", more=1), "about 1 more round would"),
-        (
-            verdict("inconclusive", "interval-too-wide", method="processes", more=3),
-            "about 3 more processes a side",
-        ),
-        (verdict("inconclusive", "interval-too-wide"), "no realistic number of runs"),
-        (
-            verdict("inconclusive", "interval-too-wide", method="samples"),
-            "more samples would not settle it; more processes may",
-        ),
+        (wide(more=12), "about 12 more rounds would probably"),
+        (wide(more=1), "about 1 more round would"),
+        (wide(method="processes", more=3), "about 3 more processes a side"),
+        (wide(), "no realistic number of runs"),
+        (wide(method="samples"), "more samples would not settle it; more processes may"),
         (verdict("inconclusive", "one-value"), "one value a side"),
         (verdict("inconclusive", "no-interval", method="processes"), "needs 3 processes a side"),
         (
@@ -255,31 +224,26 @@ def test_what_is_open_says_what_would_decide_it(one, said) -> None:
     assert why is None if said is None else said in why
 
 
-def test_rounds_to_ask_for() -> None:
-    pair = MeasuredPair(
-        a="A", b="B", verdicts=(verdict("inconclusive", "interval-too-wide", more=12),)
-    )
+def test_rounds_to_ask_for_continue_only_what_was_comparable() -> None:
+    """To continue it would keep the conditions of its start, and add no round."""
+    pair = MeasuredPair(a="A", b="B", verdicts=(wide(more=12),))
     assert list(settling_hints(pair, None)) == [
         "measure more: enginescope bench … --compare --rounds 20"
     ]
-
-
-@pytest.mark.parametrize(("most", "more"), [(60, ""), (10, ""), (9, " --rounds 20")])
-def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: str) -> None:
-    one = verdict("inconclusive", "interval-too-wide", more=12, interval=None)
-    plan = RoundPlan(rounds=most, threshold_pct=1.0)
-    found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
-    assert found == [f"measure more: enginescope compare cmp-12ab --continue{more}"]
-
-
-def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
-    """To continue it would keep the conditions of its start, and add no round."""
     one = verdict("inconclusive", "no-interval", interval=None)
     plan = RoundPlan(rounds=60, threshold_pct=1.0)
     pair = MeasuredPair(a="A", b="B", verdicts=(one,))
     assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
         "measure again: enginescope bench … --compare --across shapes"
     ]
+
+
+@pytest.mark.parametrize(("most", "more"), [(60, ""), (10, ""), (9, " --rounds 20")])
+def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: str) -> None:
+    one = wide(more=12, interval=None)
+    plan = RoundPlan(rounds=most, threshold_pct=1.0)
+    found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
+    assert found == [f"measure more: enginescope compare cmp-12ab --continue{more}"]
 
 
 @pytest.mark.parametrize(
@@ -304,13 +268,7 @@ def test_an_unstable_comparison_says_what_to_do_next(unstable: str | None, said:
 )
 def test_a_threshold_that_settles_it(low: float, high: float, threshold: int | None) -> None:
     """More rounds are not the only way: 2 % may not matter."""
-    one = verdict(
-        "inconclusive",
-        "interval-too-wide",
-        ratio=1.004,
-        interval=Interval(low=low, high=high),
-        more=141,
-    )
+    one = wide(ratio=1.004, interval=(low, high), more=141)
     found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab"))
     assert found[-1].endswith("--rounds 149")
     assert len(found) == 1 + (threshold is not None)
@@ -325,8 +283,7 @@ def test_a_threshold_that_settles_it(low: float, high: float, threshold: int | N
 def test_the_screen_fits(width) -> None:
     a, b = in_turn(1.004, noise=0.01)
     evil = replace(named(a, b)[1], name=EVIL + "\x1b[31m" + "x" * 200)
-    found = compare_sides((named(a, b)[0], evil))
-    text = screen_of(found, width)
+    text = screen_of(compare_sides((named(a, b)[0], evil)), width)
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     assert "Latency" in text
@@ -360,7 +317,7 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert "- evidence: interleaved processes" in text
 
 
-def test_levels_of_evidence_are_named_and_counted() -> None:
+def test_json_csv_and_facts_have_every_verdict_and_its_evidence() -> None:
     found = compare_sides(named(*in_turn(1.05)))
     assert levels_text(found.pairs[0].verdicts) == "interleaved processes"
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
@@ -369,9 +326,6 @@ def test_levels_of_evidence_are_named_and_counted() -> None:
     answered = verdict_answer(found)
     assert ("evidence", "interleaved processes") in answered.facts
     assert [name for name, _ in answered.facts][-2:] == ["samples", "evidence"]
-
-
-def test_json_and_csv_have_every_verdict() -> None:
     found = compare_sides(named(*in_turn(1.05), in_turn(0.9)[1]))
     made = json.loads(compare_json(None, Chosen(), measured=found))["measured"]
     assert [one["b"] for one in made["pairs"]] == ["B", "C"]
@@ -392,8 +346,7 @@ def test_json_and_csv_have_every_verdict() -> None:
 
 def test_both_sides_on_one_scale() -> None:
     a, b = in_turn(1.3)
-    found = compare_sides(named(a, b))
-    (chart,) = side_distributions(found)
+    (chart,) = side_distributions(compare_sides(named(a, b)))
     rows = chart.spec["layer"][0]["data"]["values"]
     for label in "AB":
         of = [one for one in rows if one["side"] == label]
@@ -445,16 +398,22 @@ def _luminance(channels) -> float:
     return sum(map(operator.mul, (0.2126, 0.7152, 0.0722), linear))
 
 
-def test_three_sides_lie_over_each_other_and_too_many_do_not(monkeypatch) -> None:
+def test_sides_lie_over_each_other_and_processes_round_by_round(monkeypatch) -> None:
     found = compare_sides(named((process(1.0),), (process(1.1),), (process(1.3),)))
     (chart,) = side_distributions(found)
     assert {row["side"] for row in chart.spec["layer"][0]["data"]["values"]} == set("ABC")
     assert re.fullmatch(r"A's median latency is .* ms, B's is .* ms, C's is .* ms", chart.title)
     monkeypatch.setattr("enginescope.render.charts.overlay.MOST_OVERLAID", 2)
     assert side_distributions(found) == ()
+    chart = process_medians(compare_sides(named(*in_turn(1.05))))
+    rows = chart.spec["data"]["values"]
+    assert len(rows) == 24
+    assert {one["x"] for one in rows} == set(range(1, 13))
+    assert "round by round" in chart.title
+    assert process_medians(compare_sides(named((process(1.0),), (process(1.1),)))) is None
 
 
-def test_samples_outside_the_scale_are_counted() -> None:
+def test_samples_outside_the_scale_are_counted_and_do_not_flatten_the_picture() -> None:
     import numpy as np
 
     from enginescope.judge.samples import Samples, frozen
@@ -463,13 +422,6 @@ def test_samples_outside_the_scale_are_counted() -> None:
     far = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
     (chart,) = side_distributions(compare_sides(named((far,), (process(1.01),))))
     assert re.search(r"Samples outside the scale: \d+ of A", " ".join(chart.subtitle))
-
-
-def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
-    import numpy as np
-
-    from enginescope.judge.samples import Samples, frozen
-
     random = np.random.default_rng(1)
     values = np.append(random.normal(1.0, 0.01, 2_000), random.uniform(2.0, 90.0, 20))
     tailed = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
@@ -477,16 +429,6 @@ def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
     rows = [one for one in chart.spec["layer"][0]["data"]["values"] if one["side"] == "A"]
     assert sum(one["share"] > 1 for one in rows) > 8
     assert "20 of A" in " ".join(chart.subtitle)
-
-
-def test_processes_round_by_round() -> None:
-    chart = process_medians(compare_sides(named(*in_turn(1.05))))
-    rows = chart.spec["data"]["values"]
-    assert len(rows) == 24
-    assert {one["x"] for one in rows} == set(range(1, 13))
-    assert "round by round" in chart.title
-    single = compare_sides(named((process(1.0),), (process(1.1),)))
-    assert process_medians(single) is None
 
 
 def test_the_page_of_what_has_no_plans() -> None:
@@ -562,8 +504,7 @@ def test_noisy_rounds_are_counted_in_rounds() -> None:
 
 def test_percentiles_of_sides_with_other_numbers_of_samples_are_of_stretches() -> None:
     """The p99 of one engine depended on the side that it was compared with."""
-    alike = compare_sides(named((process(1.0),), (process(1.2, seed=1),)))
-    assert tail_note(alike) is None
+    assert tail_note(compare_sides(named((process(1.0),), (process(1.2, seed=1),)))) is None
     found = compare_sides(named((process(1.0, n=600),), (process(1.2, seed=1),)))
     assert str(tail_note(found)).startswith("of stretches of 200 samples")
     assert "percentiles" in screen_of(found, is_whole=True)

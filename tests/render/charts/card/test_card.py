@@ -1,7 +1,5 @@
 """The charts of the report card: figures of trex's examples, hand-made plans, and every size."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -134,7 +132,6 @@ def test_every_chart_is_whole(view: PlanView) -> None:
         text = json.dumps(chart.complete(width=600), allow_nan=False)
         assert chart.key == name or name == "scatter"
         assert len(text) < 300_000, name
-        assert chart.table is not None
         assert {len(row) for row in chart.table.rows} == {len(chart.table.headers)}, name
         svg = converter.vegalite_to_svg(
             vl_spec=chart.complete(width=600), vl_version="6.1", config=chart_config(LIGHT)
@@ -147,15 +144,12 @@ def test_every_chart_is_whole(view: PlanView) -> None:
             assert labelled, (name, axis)
 
 
-def test_the_dark_theme_compiles_too() -> None:
+def test_charts_compile_in_the_dark_and_large_plans_have_few_marks() -> None:
     converter = pytest.importorskip("vl_convert")
     for chart in every_chart(small_view()).values():
         converter.vegalite_to_vega(
             vl_spec=chart.complete(), vl_version="6.1", config=chart_config(DARK)
         )
-
-
-def test_large_plans_have_few_marks() -> None:
     for name, chart in every_chart(large_view(20_000)).items():
         assert len(rows_of(chart)) <= 3_600, name
         assert len(chart.table.rows) <= 251, name
@@ -169,12 +163,18 @@ def test_what_needs_times_is_left_out_without_them() -> None:
     assert sum(row["value"] for row in rows_of(chart)) == 4
 
 
-def test_the_slowest() -> None:
+def test_the_slowest_and_any_two_quantities() -> None:
     chart = chart_of(small_view(), "latency-per-layer", top=2)
     assert [row["label"] for row in rows_of(chart)] == ["conv", "depthwise"]
     assert chart.subtitle[0].startswith("The 2 slowest of 4 timed layers: 80.0 % of the sum")
     figures = [row["text"] for row in chart.spec["layer"][1]["data"]["values"]]
     assert figures == [f"{1e3 * row['value']:.0f} µs" for row in rows_of(chart)]
+    chart = chart_of(small_view(), "scatter", x="macs", y="bandwidth", kinds={"Convolution"})
+    assert len(rows_of(chart)) == 2
+    assert chart.key == "macs-bandwidth"
+    assert chart.title == "Memory rate against multiply-accumulates"
+    with pytest.raises(UsageError, match="not a quantity"):
+        chart_of(small_view(), "scatter", x="tim")
 
 
 def test_colours_are_those_of_the_palette() -> None:
@@ -188,22 +188,10 @@ def test_colours_are_those_of_the_palette() -> None:
     assert {row["type"] for row in rows_of(some)} == {"Convolution"}
 
 
-def test_any_two_quantities() -> None:
-    chart = chart_of(small_view(), "scatter", x="macs", y="bandwidth", kinds={"Convolution"})
-    assert len(rows_of(chart)) == 2
-    assert chart.key == "macs-bandwidth"
-    assert chart.title == "Memory rate against multiply-accumulates"
-    with pytest.raises(UsageError, match="not a quantity"):
-        chart_of(small_view(), "scatter", x="tim")
-
-
-def test_names_stay_names() -> None:
+def test_names_stay_names_and_unknown_numbers_are_no_0() -> None:
     view = view_of(layer(0, EVIL, EVIL, [], []), times={EVIL: 1.0})
     for name in ("latency-per-layer", "latency-per-type"):
         assert EVIL in json.dumps(chart_of(view, name).complete()), name
-
-
-def test_a_number_that_is_not_known_is_no_0() -> None:
     rows, tips = with_tips([{"macs": 0.018432}, {"macs": None}], {"macs": "million MACs#"})
     assert [one["field"] for one in tips] == ["macs_text"]
     assert [row["macs_text"] for row in rows] == ["0.0184320", "—"]

@@ -1,7 +1,5 @@
 """What the page's graph is given."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

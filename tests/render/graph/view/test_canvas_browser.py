@@ -1,7 +1,5 @@
 """The interactive graph in a real browser."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path
@@ -17,7 +15,7 @@ from enginescope.render.page.page import report_page
 from enginescope.render.sections.graph import graph
 from tests.analysis.graph.folding.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
-from tests.render.browser import Tab, chromium_tab
+from tests.render.browser import Tab
 from tests.render.runs import EVIL, imported_run
 
 pytestmark = pytest.mark.browser
@@ -40,25 +38,10 @@ PIXELS = f"""(() => {{
 }})()"""
 
 
-@pytest.fixture(scope="module")
-def shared_tab(tmp_path_factory):
-    with chromium_tab(tmp_path_factory.mktemp("chromium") / "profile") as made_tab:
-        made_tab.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=1280,
-            height=900,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        yield made_tab
-
-
 @pytest.fixture
-def tab(shared_tab):
-    """The shared tab, with nothing said before this test."""
-    shared_tab.send("Page.navigate", url="about:blank")
-    shared_tab.events.clear()
-    return shared_tab
+def tab(tab):
+    tab.resize(1280, 900)
+    return tab
 
 
 @pytest.fixture(autouse=True)
@@ -90,25 +73,13 @@ def page_of(folder: Path, *plans: Plan) -> Path:
 
 
 def opened(tab: Tab, path: Path, hash_: str = "") -> None:
-    tab.send("Page.navigate", url=path.as_uri() + hash_)
-    tab.until("document.documentElement?.dataset.charts === 'drawn'")
-    # Another theme would be another picture; motion would have to be waited for.
-    tab.send(
-        "Emulation.setEmulatedMedia",
-        features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
-    )
+    tab.open(path, hash_)
+    tab.reduce_motion()
     tab.evaluate("pageReveal(document.querySelector('.graph'))")
     tab.evaluate(
         "document.querySelector('section[id$=graph]').scrollIntoView({behavior:'instant'})"
     )
     tab.until("document.querySelector('.graph').dataset.state === 'ready'")
-
-
-def press(tab: Tab, *keys: str) -> None:
-    for key in keys:
-        text = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
-        tab.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-        tab.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
 
 def choose(tab: Tab, part: str, value: str, event: str = "change") -> None:
@@ -167,19 +138,19 @@ def test_it_is_seen_and_asks_for_nothing(tab, tmp_path, whole_page) -> None:
 def test_search_opens_what_hides_a_layer(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     focus(tab)
-    press(tab, "/")
+    tab.press("/")
     assert tab.evaluate("document.activeElement.dataset.part") == "search"
     tab.send("Input.insertText", text="LAYERS.17/Gelu")
     assert tab.evaluate(f"{VIEW}.part('said').textContent") == "1 found, Enter goes there"
-    press(tab, "Enter")
+    tab.press("Enter")
     assert title(tab) == "/layers.17/Gelu"
     assert tab.evaluate(f"{VIEW}.part('said').textContent") == "1 of 1 found"
     x, y = place_of(tab, f"{VIEW}.marks.selected")
     assert 0 < x < 1280
     assert 0 < y < 900
-    press(tab, "Escape")
+    tab.press("Escape")
     assert tab.evaluate(f"{VIEW}.state.words") == ""
-    press(tab, "/")
+    tab.press("/")
     tab.send("Input.insertText", text="no such layer")
     assert tab.evaluate(f"{VIEW}.part('said').textContent") == "nothing found"
 
@@ -189,27 +160,27 @@ def test_keys_walk_unfold_and_fold(tab, tmp_path) -> None:
     focus(tab)
     seen = []
     for _ in range(3):
-        press(tab, "ArrowDown")
+        tab.press("ArrowDown")
         seen.append(title(tab))
     assert seen == ["x", "embed", "layers.0 … layers.31, 32 blocks"]
     assert "group of 160 layers" in tab.evaluate(f"{VIEW}.part('live').textContent")
-    press(tab, "Enter")
+    tab.press("Enter")
     assert tab.evaluate(f"{VIEW}.scene.count") == 4 + 32
     assert title(tab) == "layers.0"
-    press(tab, "ArrowDown", "Enter")
+    tab.press("ArrowDown", "Enter")
     assert tab.evaluate(f"{VIEW}.scene.count") == 4 + 31 + 5
     assert title(tab) == "/layers.1/Norm"
-    press(tab, "ArrowDown", "ArrowUp")
+    tab.press("ArrowDown", "ArrowUp")
     assert title(tab) == "/layers.1/Norm"
-    press(tab, "Enter")
+    tab.press("Enter")
     assert title(tab) == "layers.1"
     scale = tab.evaluate(f"{VIEW}.camera.scale")
-    press(tab, "-")
+    tab.press("-")
     assert tab.evaluate(f"{VIEW}.camera.scale") < scale
-    press(tab, "0")
+    tab.press("0")
     tab.evaluate(PIXELS)
     assert tab.evaluate(f"{VIEW}.painter.drawn") == 4 + 32
-    press(tab, "Escape")
+    tab.press("Escape")
     assert tab.evaluate(f"{VIEW}.state.selected") is None
     assert tab.complaints() == []
 
@@ -226,8 +197,7 @@ def test_mouse_wheel_and_fingers(tab, tmp_path) -> None:
     tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
     settle(tab)
     x, y = place_of(tab, f"{VIEW}.scene.ids.findIndex((id) => id < 0)")
-    for kind in ("mousePressed", "mouseReleased"):
-        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    tab.click(x, y)
     assert title(tab) == "layers.0 … layers.31, 32 blocks"
     tab.send("Input.dispatchMouseEvent", **{**wheel, "x": x, "y": y})
     tab.until(f"{scale} > {before}")
@@ -305,8 +275,7 @@ def test_the_address_remembers_the_view(tab, tmp_path) -> None:
     assert address.startswith("#run-2-graph?fold=block&color=precision")
     name = tab.evaluate("second.part('panel').querySelector('h3').textContent")
     camera = tab.evaluate("second.camera")
-    tab.send("Page.navigate", url="about:blank")
-    tab.send("Page.navigate", url=path.as_uri() + address)
+    tab.visit(path.as_uri() + address)
     tab.until("document.querySelectorAll('.graph')[1]?.dataset.state === 'ready'")
     again = "document.querySelectorAll('.graph')[1].view"
     assert tab.evaluate(f"{again}.part('panel').querySelector('h3').textContent") == name
@@ -326,8 +295,7 @@ def test_a_loop_is_drawn_backwards(tab, tmp_path) -> None:
     opened(
         tab, page_of(tmp_path, made(("a", "x s", "1"), ("b", "1", "s"), ("c", "s", "y"), io="x>y"))
     )
-    back = tab.evaluate(f"{VIEW}.scene.back.filter(Boolean).length")
-    assert back == 1
+    assert tab.evaluate(f"{VIEW}.scene.back.filter(Boolean).length") == 1
     assert "an earlier iteration" in tab.evaluate(
         "document.querySelector('.graph-help').textContent"
     )
@@ -351,24 +319,11 @@ def test_names_only_and_untimed_plans(tab, tmp_path) -> None:
 def test_narrow_windows(tab, tmp_path) -> None:
     path = page_of(tmp_path, transformer(32))
     for width in (800, 420):
-        tab.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=800,
-            deviceScaleFactor=2,
-            mobile=False,
-        )
+        tab.resize(width, scale=2)
         opened(tab, path)
         tab.until(f"document.documentElement.scrollWidth <= {width}")
         tab.until(f"{VIEW}.canvas.width === 2 * {VIEW}.canvas.clientWidth")
         assert tab.evaluate(PIXELS)[0] > 20
-    tab.send(
-        "Emulation.setDeviceMetricsOverride",
-        width=1280,
-        height=900,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
 
 
 def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
@@ -377,8 +332,7 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
     try:
         tab.send("Page.navigate", url=path.as_uri())
         time.sleep(0.5)
-        tree = tab.send("DOM.getDocument", depth=-1, pierce=True)
-        words = json.dumps(tree)
+        words = json.dumps(tab.send("DOM.getDocument", depth=-1, pierce=True))
     finally:
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
     assert "The interactive graph needs JavaScript" in words
@@ -386,7 +340,7 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
     assert '"nodeName": "svg"' in words
 
 
-def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
+def test_boxes_tell_what_they_are_and_share_one_scale_of_time(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     tip = "document.querySelector('.tip')"
     tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
@@ -400,9 +354,6 @@ def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
         tab.until(f"!{tip}.hidden && {tip}.textContent.includes('{words[0]}')")
         assert all(one in tab.evaluate(f"{tip}.textContent") for one in words)
     assert tab.complaints() == []
-
-
-def test_one_scale_of_time_for_layers_and_groups(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     # Green rises all along viridis.
     greens = tab.evaluate(f"""(() => {{
@@ -442,20 +393,18 @@ def test_open_groups_grow_within_their_column(tab, tmp_path) -> None:
 @pytest.mark.slow
 def test_fifty_thousand_layers(tab, tmp_path) -> None:
     plan = transformer(10_000)
-    base = plan.layers[0]
-    odd = replace(base, inputs=(Tensor(name="x", dtype=DataType.FP16),))
+    odd = replace(plan.layers[0], inputs=(Tensor(name="x", dtype=DataType.FP16),))
     opened(tab, page_of(tmp_path, replace(plan, layers=(odd, *plan.layers[1:]))))
     assert tab.evaluate(f"{VIEW}.scene.count") == 5
     tab.evaluate(f"{VIEW}.part('unfold').click()")
     assert tab.evaluate(f"{VIEW}.scene.count") == 50_004
     assert tab.evaluate(PIXELS)[0] > 20
-    drawn = tab.evaluate(f"{VIEW}.painter.drawn")
-    assert 0 < drawn < 200  # only what is in sight
+    assert 0 < tab.evaluate(f"{VIEW}.painter.drawn") < 200  # only what is in sight
     before = tab.evaluate(f"{VIEW}.camera.scale")
     focus(tab)
-    press(tab, "+")
+    tab.press("+")
     assert tab.evaluate(f"{VIEW}.camera.scale") > before
-    press(tab, "0")
+    tab.press("0")
     assert tab.evaluate(PIXELS)[0] > 5
     assert tab.evaluate(f"{VIEW}.painter.drawn") == 50_004
     tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('layers.9876/Gelu')[0])")
@@ -470,8 +419,7 @@ def test_real_plans_unfold(tab, tmp_path, shared, folding) -> None:
     paths = sorted(shared.glob("*/*.graph.json"))
     plans = [parse_plan(path.read_bytes(), path.name)[0] for path in paths]
     path = page_of(tmp_path, *plans)
-    tab.send("Page.navigate", url=path.as_uri())
-    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    tab.open(path)
     for at in range(len(plans)):
         graph = f"document.querySelectorAll('.graph')[{at}]"
         tab.evaluate(f"{graph}.scrollIntoView({{behavior:'instant'}})")

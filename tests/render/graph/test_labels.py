@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""Labels and titles of a graph's nodes and edges."""
 
 from xml.etree import ElementTree
 
@@ -11,10 +11,20 @@ from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Layout, Tensor
 from enginescope.render.base.facts import form_text
 from enginescope.render.base.short_names import shorten
-from enginescope.render.graph.node_labels import NAME_CHARACTERS, Times, face_of, times_of
+from enginescope.render.graph.node_labels import (
+    NAME_CHARACTERS,
+    Times,
+    edge_labels,
+    edge_titles,
+    face_of,
+    times_of,
+)
 from enginescope.render.graph.paint import sketch
 from enginescope.render.graph.write.picture import Picture
+from enginescope.render.graph.write.svg import draw
+from tests.analysis.graph.test_plan_graph import made
 from tests.conftest import DATA
+from tests.formats import plans
 
 LINEAR = Layout(name="NCHW", text="")
 PACKED = Layout(name="NHWC8", text="")
@@ -50,22 +60,20 @@ def test_what_a_reformat_changes(before, after, text) -> None:
     assert face_of(reformat(tensor(*before), tensor(*after)), None).lines == (text,)
 
 
-def test_quantising_reformats_say_so() -> None:
+def test_reformats_tensors_regions_and_groups_have_their_words() -> None:
+    """A fold may hold tensors alone."""
     same = tensor(DataType.FP32, LINEAR)
     assert face_of(reformat(same, same, Origin="QDQ"), None).heading == "Reformat (Q/DQ)"
     bare = Layer(index=0, name="copy", type="Reformat")
     node = GraphNode(id=0, kind="layer", name="copy", layer=bare)
     assert face_of(node, None).lines == ("copy",)
-
-
-def test_a_tensor_as_text() -> None:
     assert form_text(tensor(DataType.FP16, PACKED)) == "1×?×4 FP16 NHWC8"
     assert form_text(Tensor(name="t")) == ""
-
-
-def test_uses_of_a_region_are_counted() -> None:
     node = GraphNode(id=0, kind="tensor", name="t", tensor=Tensor(name="t"), generation=1)
     assert face_of(node, None).heading == "region, use 2"
+    label = face_of(GraphNode(id=0, kind="group", name="4 × output"), None)
+    assert label.heading == "4 × output"
+    assert label.lines == ("0 layers",)
 
 
 def test_times_count_all_but_containers() -> None:
@@ -77,16 +85,20 @@ def test_times_count_all_but_containers() -> None:
     )
     times = times_of(attribute(plan, Profile(source="trtexec", layers=layers)))
     assert times == Times(time_ms={7: 1.0, 8: 9.0}, sum_ms=4.0)
-    assert times is not None
     assert times.share_pct(7) == 25.0
     assert times.share_pct(1) is None
     assert times_of(None) is None
     assert times_of(attribute(plan, Profile(source="trtexec", layers=()))) is None
 
 
-def test_shortening() -> None:
+def test_names_are_shortened_and_no_two_look_alike() -> None:
     assert shorten("short", 5) == "short"
     assert shorten("abcdefghij", 5) == "ab…ij"
+    names = [f"{'/block' * 6}/{at}{'/conv' * 6}" for at in range(3)]
+    layers = tuple(Layer(index=at, name=name, type="conv") for at, name in enumerate(names))
+    scene = sketch(plan_graph(Plan(name="p", layers=layers)))
+    assert len({face.lines for face in scene.faces}) == 3
+    assert len({shorten(name, NAME_CHARACTERS) for name in names}) == 1
 
 
 def test_a_drawing_says_every_attribute() -> None:
@@ -100,16 +112,25 @@ def test_a_drawing_says_every_attribute() -> None:
     assert "118 million MACs, 61.3 MAC/byte" in title
 
 
-def test_no_two_layers_look_alike() -> None:
-    names = [f"{'/block' * 6}/{at}{'/conv' * 6}" for at in range(3)]
-    layers = tuple(Layer(index=at, name=name, type="conv") for at, name in enumerate(names))
-    scene = sketch(plan_graph(Plan(name="p", layers=layers)))
-    assert len({face.lines for face in scene.faces}) == 3
-    assert len({shorten(name, NAME_CHARACTERS) for name in names}) == 1
+def test_labels_say_shape_precision_and_format_between_layers() -> None:
+    graph = plan_graph(parse_plan(plans.encoded(plans.tensorrt_8_4()), "small")[0])
+    found = {
+        (graph.nodes[edge.source].name, graph.nodes[edge.target].name): label
+        for edge, label in zip(graph.edges, edge_labels(graph), strict=True)
+    }
+    assert found["copy for conv", "conv + relu"] == "1×3×8×8 FP16 NHWC8"
+    assert sum(label is None for label in found.values()) == len(found) - 1  # the boxes say it
 
 
-def test_a_group_without_layers_has_a_label() -> None:
-    """A fold may hold tensors alone."""
-    label = face_of(GraphNode(id=0, kind="group", name="4 × output"), None)
-    assert label.heading == "4 × output"
-    assert label.lines == ("0 layers",)
+def test_a_tensor_has_one_label_however_many_read_it() -> None:
+    plan = made(("a", "x", "t"), *((f"r{one}", "t", f"u{one}") for one in range(4)), io="x >")
+    assert [text for text, _, _ in draw(plan_graph(plan)).labels] == ["FP16"]
+
+
+def test_titles_say_what_flows_and_long_names_are_cut_at_the_ends() -> None:
+    plan = made(("a", "x", "t"), ("b", "t", "y"), io="x > y")
+    assert list(edge_titles(plan_graph(plan)))[1] == "t\nFP16\na → b"
+    name = "n" * 10_000
+    (into, _) = edge_titles(plan_graph(made((name, "x", "y"), io="x > y")))
+    assert len(into) < 300
+    assert into.startswith("x\nFP16\nx → nnn")

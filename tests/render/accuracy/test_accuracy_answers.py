@@ -1,11 +1,17 @@
-"""A task's figures in words and tables."""
-
-from __future__ import annotations
+"""A task's figures in words and tables, and a side's answer in one sentence."""
 
 from typing import Any
 
+import numpy as np
+import pytest
+
+from enginescope.analysis.accuracy.binding_check import BindingDifference
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.tasks.base import ScoredPart, TaskMetric, TaskScores
 from enginescope.analysis.tasks.task_scoring import LeftOut, TaskLimit, TaskReport, TaskSide
+from enginescope.analysis.validation.validation import ValidatedSide
+from enginescope.render.accuracy.compared_outputs import side_answer
 from enginescope.render.accuracy.task_answer import (
     MOST_PARTS,
     broken_text,
@@ -15,6 +21,7 @@ from enginescope.render.accuracy.task_answer import (
     task_part,
 )
 from enginescope.render.base.text import answer_lines, as_text
+from tests.analysis.answers import tensor
 
 METRICS = (
     TaskMetric(name="miou", title="mIoU", better="higher", unit="%"),
@@ -42,12 +49,16 @@ def report(values: dict[str, float | None], **more: Any) -> TaskReport:
     return TaskReport(**fields)
 
 
-def test_the_least_classes_are_shown_of_many() -> None:
+def test_figures_keep_four_digits_and_the_least_classes_are_shown() -> None:
     table = class_table(report({"miou": 70.0, "error": 0.5}))
-    assert table is not None
     assert len(table.rows) == MOST_PARTS
     assert table.rows[0] == ("class 59", "41.00")
     assert table.title == "IoU % of the 40 least of 60"
+    assert task_figure(0.123456) == "0.1235"
+    assert task_figure(0.000123) == "1.23e-04"
+    assert task_figure(84.7345, "%") == "84.73 %"
+    assert task_figure(1234.5) == "1,234"
+    assert task_figure(None) == "—"
 
 
 def test_limits_are_said_with_the_side_they_break_on() -> None:
@@ -72,9 +83,35 @@ def test_what_was_left_out_is_named_up_to_three() -> None:
     assert "class 59 41.000" in whole
 
 
-def test_figures_keep_four_digits() -> None:
-    assert task_figure(0.123456) == "0.1235"
-    assert task_figure(0.000123) == "1.23e-04"
-    assert task_figure(84.7345, "%") == "84.73 %"
-    assert task_figure(1234.5) == "1,234"
-    assert task_figure(None) == "—"
+@pytest.mark.parametrize(
+    ("values", "ending"),
+    [
+        (np.full(50, 0.7), ", which shows little: every output is constant"),
+        (np.linspace(0, 1, 50), "1 output equal to the reference"),
+    ],
+)
+def test_equal_constants_show_little(values, ending) -> None:
+    comparison = SideComparison("B", lambda _: tolerance_named("fp32"))
+    comparison.add(0, "img0", [tensor(values)], [tensor(values)])
+    side = ValidatedSide(
+        label="B", tolerance="fp32", tolerance_why="given", diff=comparison.result()
+    )
+    answer = side_answer(side)
+    assert answer.startswith("B passes: 1 output equal to the reference")
+    assert answer.endswith(ending)
+
+
+def test_different_inputs_are_named_in_quotes() -> None:
+    side = ValidatedSide(
+        label="B",
+        tolerance="fp32",
+        tolerance_why="given",
+        bindings=(
+            BindingDifference(role="input", name="image", what="missing", blocks=True),
+            BindingDifference(role="input", name="0", what="extra", blocks=True),
+        ),
+    )
+    assert side_answer(side) == (
+        "B fails: the models have different inputs: only the reference has input 'image'; "
+        "only this side has input '0'"
+    )

@@ -1,19 +1,31 @@
-"""How many kinds of chart all pages have together: a reader learns each once."""
+"""Parts of charts: estimates, logarithmic axes, long series, colors, and the kinds there are."""
 
-from __future__ import annotations
-
+import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.records.tensor import DataType
+from enginescope.render.base.palette import (
+    OTHER,
+    PRECISIONS,
+    family_color,
+    precision_color,
+    type_family,
+)
 from enginescope.render.charts.card.registry import PLAN_CHARTS
-from enginescope.render.charts.distribution import latency_distribution, percentiles
+from enginescope.render.charts.distribution import latency_distribution, log_axis, percentiles
+from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.charts.overlay import process_medians, side_distributions
-from enginescope.render.charts.series import latency_series, memory_series
+from enginescope.render.charts.series import downsampled, latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import Chart
@@ -34,6 +46,91 @@ from tests.render.shapes import test_shapes_files as shapes
 from tests.render.verdicts import test_ladder_files as ladder
 from tests.render.verdicts import test_lottery_files as lottery
 from tests.render.verdicts import test_tune_files as tune
+
+WORSE = Estimate(name="a.onnx: Latency", value=3.0, kind="worse", low=2.5, high=3.4)
+OPEN = Estimate(name="b.onnx: Latency", value=0.5, kind="inconclusive")
+
+
+def chart_of(*estimates: Estimate):
+    return estimate_chart("key", "Title", estimates, axis="change, %", reference=0.0)
+
+
+def test_each_estimate_is_a_row_of_picture_and_table() -> None:
+    chart = chart_of(WORSE, OPEN)
+    rows = chart.spec["data"]["values"]
+    assert [(row["name"], row["kind"], row.get("low")) for row in rows] == [
+        ("a.onnx: Latency", "worse", 2.5),
+        ("b.onnx: Latency", "inconclusive", None),
+    ]
+    assert chart.table.rows[0] == ("a.onnx: Latency", "worse", "3.000", "2.500 … 3.400")
+    assert chart.table.rows[1][-1] == "—"
+    assert chart.spec["layer"][0]["data"]["values"] == [{"value": 0.0}]
+
+
+def test_one_kind_has_no_legend() -> None:
+    colors = [
+        chart.spec["layer"][1]["encoding"]["color"]
+        for chart in (chart_of(WORSE, OPEN), chart_of(WORSE))
+    ]
+    assert [color["legend"] is None for color in colors] == [False, True]
+    assert colors[0]["scale"]["domain"] == ["worse", "inconclusive"]
+
+
+def test_without_an_interval_there_is_no_picture() -> None:
+    assert chart_of(OPEN) is None
+    assert chart_of() is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1e-9, 1e15), min_size=1, max_size=20))
+def test_every_value_is_inside(values) -> None:
+    low, high = log_axis(values)["scale"]["domain"]
+    assert low < min(values)
+    assert max(values) < high
+
+
+@pytest.mark.parametrize("values", [[2.5e-107, 1.0], [5e-324, 1.7e308]])
+def test_a_range_beyond_all_measure_stays_within_numbers(values) -> None:
+    low, high = log_axis(values)["scale"]["domain"]
+    assert 0 < low <= min(values)
+    assert max(values) <= high < math.inf
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"), [([1e-3, 1e5], {"0.01", "1", "10000"}), ([5.0], {"4.6", "5", "5.4"})]
+)
+def test_wide_and_narrow_axes_have_labels(values, labels) -> None:
+    converter = pytest.importorskip("vl_convert")
+    x = {"field": "x", "type": "quantitative", **log_axis(values)}
+    rows = [{"x": value} for value in values]
+    spec = {"width": 500, "data": {"values": rows}, "mark": "point", "encoding": {"x": x}}
+    svg = converter.vegalite_to_svg(spec, vl_version="6.1")
+    assert all(f">{label}<" in svg for label in labels), svg
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=300), st.integers(1, 50))
+def test_blocks_lose_neither_end_of_the_range(values, buckets) -> None:
+    array = np.array(values)
+    found = downsampled(np.arange(array.size, dtype=float), array, buckets)
+    assert min(one["low"] for one in found) == array.min()
+    assert max(one["high"] for one in found) == array.max()
+    assert len(found) == min(buckets, array.size)
+    assert [one["x"] for one in found] == sorted({one["x"] for one in found})
+
+
+def test_precisions_and_kinds_of_work_have_colours_of_their_own() -> None:
+    assert len(set(PRECISIONS.values())) == len(PRECISIONS)
+    assert all(re.fullmatch(r"#[0-9A-F]{6}", color) for color in PRECISIONS.values())
+    assert set(PRECISIONS) - {"TF32"} <= {one.value for one in DataType}
+    assert precision_color(None) == OTHER
+    assert type_family("Convolution") == type_family("Conv") == type_family("QLinearConv")
+    assert type_family("CaskConvolution") == type_family("Conv")
+    assert type_family("QLinearAdd") == type_family("Add") == "element by element"
+    assert type_family("MatrixMultiply") == type_family("Gemm") == type_family("MatMul")
+    assert type_family("Reformat") == type_family("Transpose") == "moving data"
+    assert type_family(None) == type_family("Frobnicate") == "other"
+    assert family_color("other") == family_color(None) == OTHER
+
 
 #: Lines, words, ticks and bands that explain what other marks show.
 NOTES = {"rule", "text", "tick"}
