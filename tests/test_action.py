@@ -1,7 +1,5 @@
 """action.yml: the steps of the GitHub Action, run here as a runner would."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

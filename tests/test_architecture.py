@@ -1,7 +1,5 @@
 """The house rules of docs/contributing/architecture.md, checked against all syntax trees."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections import Counter

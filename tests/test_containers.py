@@ -1,7 +1,5 @@
 """The images: what a linter and their texts say; they are built by a workflow."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

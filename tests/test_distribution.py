@@ -1,7 +1,5 @@
 """What `make dist` builds and checks: the wheel's contents, its bill of materials, its metadata."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

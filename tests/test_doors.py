@@ -1,7 +1,5 @@
 """Parts of other packages behind each door: used where they fit, named where they fail."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """The notebooks run from the installed package, without network, and their outputs are kept."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

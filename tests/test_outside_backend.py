@@ -1,7 +1,5 @@
 """A backend of 60 lines outside the tree: every verb serves it as one of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Flags of the command line and arguments of Python make the same jobs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Workflows and issue forms: well-formed, with few rights, and nothing published in a dry run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

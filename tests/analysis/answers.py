@@ -1,7 +1,5 @@
 """Tensors with values, and the ways in which answers go wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sets of runs for gates: jobs of several processes with planted medians."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

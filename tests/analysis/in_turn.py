@@ -1,7 +1,5 @@
 """Runs of comparisons, made by hand: sides in turn, with planted ratios."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Records whose evidence is known: few samples, dependent ones, modes, steps, and comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

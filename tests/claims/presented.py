@@ -1,7 +1,5 @@
 """Every presenter of a record: its name, and the text or the document that it makes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@ Further checks of what is presented belong into `offences`, further records into
 further presenters into `presented`: this file only walks them.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One layer, one time: in tables, tooltips, graph, files, notebook; sums are of what is listed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What findings may save: one figure of each kind, in every output, and rows that add up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files packed with gzip, bzip2 or xz read as plain ones, within bounds."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip

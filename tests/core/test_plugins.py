@@ -1,7 +1,5 @@
 """Parts of other packages: found, named, and harmless when they are broken."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How results of public functions print."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from enginescope.core.record import Record, Result

@@ -1,7 +1,5 @@
 """Files that are cut off, flipped, replaced: of runs, of the index, of a database."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -4,8 +4,6 @@
 file system needs a mount, which a process may make in a name space of its own (``unshare``).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Suites that are killed between cells and in them, whose workers are killed, and that resume."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -4,8 +4,6 @@ Each case is drawn from the seed and its number, so that one can be run again al
 after a traceback, a case over five seconds, or a process over 1 GiB.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import resource

@@ -1,7 +1,5 @@
 """Ways in which a file of a stranger is not what it should be, drawn from a seed."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence

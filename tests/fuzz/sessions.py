@@ -3,8 +3,6 @@
 All else of a measurement is the real thing: a crash of ONNX Runtime ends the fork alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

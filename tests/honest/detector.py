@@ -3,8 +3,6 @@
 It finds squares of 18 colors in pictures of 320×320. The last layer is fitted, all others random.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Eleven real models, each with inputs of its task and what a user reads from its outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

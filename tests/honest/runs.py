@@ -1,7 +1,5 @@
 """Honest runs of a model: other optimization levels, threads and precisions; and their verdicts."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Callable, Iterator

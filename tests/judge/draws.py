@@ -1,7 +1,5 @@
 """Random series for the tests: seeded, small."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """The judge in an environment that has NumPy alone, and the rule that nothing else runs rounds."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

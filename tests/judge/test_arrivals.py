@@ -1,7 +1,5 @@
 """Arrivals are drawn before the test, and are what their names say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Where the level of a series changes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparisons of sides of any kind, their answers and their files."""
 
-from __future__ import annotations
-
 import json
 import math
 

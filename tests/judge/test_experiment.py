@@ -1,7 +1,5 @@
 """The round engine: order, repeats, looks, ends."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

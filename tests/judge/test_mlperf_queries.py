@@ -1,7 +1,5 @@
 """Binomial tests against SciPy's distribution, and counts that MLPerf's rules print."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Variance components of builds, processes and iterations; the best number of each."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What processes of the same work differ by."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statistics of samples that cannot change are computed once, of others each time."""
 
-from __future__ import annotations
-
 import gc
 
 import numpy as np

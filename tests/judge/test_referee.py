@@ -1,7 +1,5 @@
 """Sessions of proposals: what is accepted, and at which error."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

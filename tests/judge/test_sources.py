@@ -1,7 +1,5 @@
 """Sides of any kind: functions, commands, programs that speak JSONL, records."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """Cases of the verbs that compare outputs: validate, sensitivity and depth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One verb, asked for on the command line and from Python on the same inputs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import warnings

@@ -1,7 +1,5 @@
 """Cases of the verbs that measure: bench, bench --compare, build, noise, doctor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cases of the verbs that read plans: explore, lint, archive, import, report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

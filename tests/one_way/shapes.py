@@ -1,7 +1,5 @@
 """Cases of ``shapes``."""
 
-from __future__ import annotations
-
 import enginescope as es
 from enginescope.render.shapes.shapes_answer import shapes_answer
 from tests.fakes import models

@@ -1,7 +1,5 @@
 """Cases of suites: run, resume, cells, other places, models; errors of all of them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cases of the verbs that judge stored runs: compare, gate, history."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import warnings

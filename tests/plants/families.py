@@ -1,7 +1,5 @@
 """Eight families of models, in FP32 and quantized, each with a sample."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

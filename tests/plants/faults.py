@@ -1,7 +1,5 @@
 """Faults that are planted into a model, each at one node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

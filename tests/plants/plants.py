@@ -1,7 +1,5 @@
 """76 faults in models of six families, and the node that `validate --bisect` names for each."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

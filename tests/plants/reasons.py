@@ -1,7 +1,5 @@
 """Whether the reason of a search is true, by a run of both models that it knows nothing of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plans of a few layers, written as text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.formats.plan.tensor_format import parse_dtype

@@ -1,7 +1,5 @@
 """Engines that were really built: against trex's findings, corrected."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import lru_cache

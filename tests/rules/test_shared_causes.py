@@ -1,7 +1,5 @@
 """Causes in plans that were really built: what is found where, and that time counts once."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Jobs at the same time: in processes, and in threads of one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Where a job's engine comes from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

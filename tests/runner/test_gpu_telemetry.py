@@ -1,7 +1,5 @@
 """The whole way of a GPU's readings into a run, over a stand-in for NVML, in real processes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Language models: what their inputs are fed, in bench, in suites and in a decode loop."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

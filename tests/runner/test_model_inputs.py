@@ -1,7 +1,5 @@
 """Sizes of named dimensions and of indexed tables, from a model's file into a workload."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A field's declaration: its bounds, its choices, and the Python function that it gives."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal

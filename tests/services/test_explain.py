@@ -1,7 +1,5 @@
 """`explain` knows every code that enginescope can report."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

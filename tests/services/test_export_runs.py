@@ -1,7 +1,5 @@
 """runs export --format: samples in the JSON of other tools, and back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Variation between builds beside the runs."""
 
-from __future__ import annotations
-
 from enginescope.core.record import replace
 from enginescope.store.machine_records import SPREADS
 from tests.analysis.verdicts.test_build_spread import SPREAD

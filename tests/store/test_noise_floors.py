@@ -1,7 +1,5 @@
 """Noise floors beside the runs."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """A folder, SQLite and PostgreSQL give the same answers."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading

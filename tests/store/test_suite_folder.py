@@ -1,7 +1,5 @@
 """The folder of a suite: rows that survive, half lines that do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError

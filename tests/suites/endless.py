@@ -1,7 +1,5 @@
 """A model that loads at once and never ends: a loop that adds one to its input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

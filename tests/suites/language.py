@@ -1,7 +1,5 @@
 """Small decoders like GPT-2: 2 layers, 64 wide, 4 heads, 256 tokens; past in, present out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Suites, cells and rows for tests: nothing is run for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from enginescope.backends.registry import read_spec

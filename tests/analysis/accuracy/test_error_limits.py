@@ -1,7 +1,5 @@
 """Limits of outputs and channels, computed by hand from their definition."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Limits from the rounded reference: tighter and looser than the row, never beyond the ceiling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What honest conversions and broken ones come to, for every tolerance that is shipped."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the comparison of an output reports beside its limits: figures, samples, warnings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

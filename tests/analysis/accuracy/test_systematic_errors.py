@@ -1,7 +1,5 @@
 """Factors, best classes and mixed-up samples: reasons that no single element shows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tensors inside a model: pairs, errors, limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

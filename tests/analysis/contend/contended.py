@@ -1,7 +1,5 @@
 """Simulated runs of contenders, and the report of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of

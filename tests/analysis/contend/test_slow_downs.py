@@ -1,7 +1,5 @@
 """Slow-downs against simulated contenders whose loss is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Answers that are wrong fail every tolerance that is shipped, whatever the outputs look like."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

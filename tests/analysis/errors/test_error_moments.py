@@ -1,7 +1,5 @@
 """Moments of errors against NumPy on whole arrays, in extended precision where there is one."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Outputs whose parts have scales of their own: each part is judged by its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

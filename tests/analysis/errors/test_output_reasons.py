@@ -1,7 +1,5 @@
 """Each reason for which an output fails: its limit, its message and its evidence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

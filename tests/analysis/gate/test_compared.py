@@ -1,7 +1,5 @@
 """A gate that compared nothing says why."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.gate.gate import check_compared, gate

@@ -1,7 +1,5 @@
 """Two sets of runs: what got worse than is allowed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

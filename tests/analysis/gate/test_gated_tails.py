@@ -1,7 +1,5 @@
 """A tail in a gate and in a comparison: an interval between processes at any number of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Runs into jobs, jobs into pairs."""
 
-from __future__ import annotations
-
 from enginescope.analysis.gate.job_pairs import pair_jobs
 from enginescope.analysis.verdicts.job_identity import jobs_of, labels_of
 from enginescope.records.tensor import DataType, Tensor

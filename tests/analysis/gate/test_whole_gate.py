@@ -1,7 +1,5 @@
 """One error rate for all rows of a gate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

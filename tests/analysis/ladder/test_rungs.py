@@ -1,7 +1,5 @@
 """Steps add up to the whole within their intervals, and intervals hold what they should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

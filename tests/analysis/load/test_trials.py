@@ -1,7 +1,5 @@
 """Verdicts of trials on runs whose times are known."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

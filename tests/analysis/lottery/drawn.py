@@ -1,7 +1,5 @@
 """Builds and processes of a lottery, made by hand: planted variation at each level."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report

@@ -1,7 +1,5 @@
 """What builds and processes come to: components, costs, outputs, tactics, spread."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

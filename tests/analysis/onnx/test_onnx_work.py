@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.analysis.onnx.onnx_map import map_onnx, with_onnx_work
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.analysis.plan_comparison.alignment import (
     MAX_CHAIN,
     SCORE,

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.analysis.plan_comparison.alignment_side import MAX_COPIES, Side
 from enginescope.records.plan.plan import IOTensor, Layer, Plan
 from enginescope.records.tensor import Tensor

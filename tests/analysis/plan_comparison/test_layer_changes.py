@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.layer_changes import changes_between, layers_side

@@ -4,8 +4,6 @@ Each function takes the kind, the reference's samples, an honest run's samples a
 returns the wrong samples, or None where the kind has no such error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Outputs of 18 kinds, with values as models of that kind give them, and honest noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Planted errors and honest noise, judged by the comparison; and what it gets wrong."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass

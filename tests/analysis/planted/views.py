@@ -4,8 +4,6 @@ Each function takes all reference samples and all candidate samples of one outpu
 uses the code under test.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

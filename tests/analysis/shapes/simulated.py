@@ -1,7 +1,5 @@
 """Processes that change between shapes, with times that are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Levels, costs of changes, profiles and traces of planted times."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.shapes.levels import (

@@ -1,7 +1,5 @@
 """Figures of several processes of a cell, and the row that they make."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.suites.suite_row import CellTime, cell_row, pooled_figures, run_figures

@@ -1,7 +1,5 @@
 """Cells whose answers were compared, in a gate."""
 
-from __future__ import annotations
-
 from enginescope.analysis.suites.suite_row import with_cells
 from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellRow, CellStatus

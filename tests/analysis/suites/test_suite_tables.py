@@ -1,7 +1,5 @@
 """A suite's figures: tidy table, speed-up, the older scripts' tables and gains."""
 
-from __future__ import annotations
-
 from io import BytesIO
 
 import pytest

@@ -1,7 +1,5 @@
 """The figures of depth against formulas written out pixel by pixel."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Successive halving: errors of the search are no claims, and what is planted is found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Layers of two stacks: plans, or the nodes that ONNX Runtime's profile names."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.upgrade.rows import MOST_LAYERS, layer_differences

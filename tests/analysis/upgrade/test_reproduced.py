@@ -1,7 +1,5 @@
 """An upgrade and its repetition, verdict by verdict."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.upgrade.reproduced import (

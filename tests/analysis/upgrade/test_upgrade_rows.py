@@ -1,7 +1,5 @@
 """What figures and outputs of two stacks come to."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Verdicts that the recorded variation between builds does not bear out."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.gate.gate import gate

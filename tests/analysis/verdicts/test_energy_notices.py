@@ -1,7 +1,5 @@
 """Energy of two sides: their thermal states, and whether the sides were interleaved."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices

@@ -1,7 +1,5 @@
 """A job over time: sittings, levels, and what changed with them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

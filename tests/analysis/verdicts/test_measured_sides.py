@@ -1,7 +1,5 @@
 """Sides held against the first, and what weakens that."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

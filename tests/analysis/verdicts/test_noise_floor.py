@@ -1,7 +1,5 @@
 """The noise of a machine, from sides of one job that were measured in turn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

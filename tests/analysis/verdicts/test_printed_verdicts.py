@@ -1,7 +1,5 @@
 """Figures that a tool printed: where a difference lies, and never that it is more than noise."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.verdicts.evidence_levels import change_pct, printed_cause

@@ -1,7 +1,5 @@
 """Rankings of several sides: order, ties, ratios to the best, sides without a rank."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

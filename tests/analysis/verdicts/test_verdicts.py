@@ -1,7 +1,5 @@
 """Two sides of runs held against each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Comparisons drawn from measured rounds, with a planted difference."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

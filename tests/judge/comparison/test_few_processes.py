@@ -1,7 +1,5 @@
 """Few processes: Student's t, and when it is not asked."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shifts of few values, held against enumeration and SciPy."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, product
 

@@ -1,7 +1,5 @@
 """Ratios of medians with their intervals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rounds that count, and those in which something disturbed a process."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tests.rules.made import findings, layer, severities
 
 

@@ -1,7 +1,5 @@
 """Cells of nothing, for fleets that do not exist."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.records.run.job import BackendSpec, Job, Subject

@@ -1,7 +1,5 @@
 """What a container is started with."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

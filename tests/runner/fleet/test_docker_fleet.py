@@ -1,7 +1,5 @@
 """Cells in containers, with a stand-in for docker."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

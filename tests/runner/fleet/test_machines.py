@@ -1,7 +1,5 @@
 """Which cell may start where."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.runner.fleet.machines import Machine, is_kind, place_for, suits

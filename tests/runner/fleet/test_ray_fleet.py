@@ -1,7 +1,5 @@
 """The sitting on a Ray cluster, on a stand-in of Ray; the real one: tests/cli/test_suite_ray.py."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What is decided in Ray's place, on a stand-in of it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

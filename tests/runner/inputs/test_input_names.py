@@ -1,7 +1,5 @@
 """Inputs that are named and that no model has, found in the models' files alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Clocks held by a process of its own, on GPUs that are a file; crashes are real ones."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A cell in its processes, and what it is refused for before anything is started."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

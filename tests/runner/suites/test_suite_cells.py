@@ -1,7 +1,5 @@
 """Suites into cells: what there is, and what they are known by."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

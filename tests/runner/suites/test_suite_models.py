@@ -1,7 +1,5 @@
 """Words of a suite into models."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import UsageError

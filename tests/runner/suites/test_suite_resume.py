@@ -1,7 +1,5 @@
 """What is done, what is known to be bad, what is to be done."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

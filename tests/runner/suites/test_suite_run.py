@@ -1,7 +1,5 @@
 """Worker slots: cells side by side that cannot disturb each other."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

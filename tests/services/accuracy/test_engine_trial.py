@@ -1,7 +1,5 @@
 """The trial of engines plants what it says, and counts what it finds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

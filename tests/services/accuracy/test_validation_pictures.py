@@ -1,7 +1,5 @@
 """Pictures for inputs that leave their size open: what engines are built for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleFile, SampleShape

@@ -1,7 +1,5 @@
 """Validate runs the reference once more, rounded, and judges each side by that noise."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``validate --bisect`` and ``--suggest-precision``, end to end on ONNX Runtime's CPU provider."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`--extract`: the node at which an error starts, in a folder that shows it without us."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

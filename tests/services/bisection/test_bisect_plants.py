@@ -1,7 +1,5 @@
 """What is named for planted faults, and that what was not compared is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

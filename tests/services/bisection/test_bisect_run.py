@@ -1,7 +1,5 @@
 """What a search does where marks change what is marked, or are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

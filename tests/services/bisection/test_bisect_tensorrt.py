@@ -1,7 +1,5 @@
 """``validate --bisect`` on the stand-in for TensorRT: the path, not the numbers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

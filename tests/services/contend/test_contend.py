@@ -1,7 +1,5 @@
 """Contenders on ONNX Runtime's CPU, the fake backend and the stand-in for TensorRT."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Ladders of ONNX Runtime's CPU and of the stand-in for TensorRT, workers in this process."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec import structs
 

@@ -1,7 +1,5 @@
 """Load tests in processes of their own: of a backend with known times, and of an endpoint."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The search for the highest rate, on verdicts that are known."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.records.verdict.load import LoadKind, LoadStep

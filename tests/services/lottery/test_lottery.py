@@ -1,7 +1,5 @@
 """A lottery of builds with planted latencies, its workers in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A self-test of the fake backend, workers in this process."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Which rounds ladder, contend, shapes and tune take their figures from."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.records.run import rounds as recorded

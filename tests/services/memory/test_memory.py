@@ -1,7 +1,5 @@
 """What fills the memory of planted models, measured in fresh processes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sensitive layers: real outputs of small models, planted latencies in place of measured ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sweeps on ONNX Runtime's CPU and on the stand-in for TensorRT, workers in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

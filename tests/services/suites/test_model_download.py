@@ -1,7 +1,5 @@
 """Downloads from a server of the test's own: cut off, changed, wrong, packed."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """A cell on the machine that it was sent to."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Machines of a fleet run a reference once, and cells end as in a session on one machine."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A suite in a database: kills, two machines, connections that are lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """References answer once for all backends of a model."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

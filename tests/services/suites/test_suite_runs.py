@@ -1,7 +1,5 @@
 """The runs of a suite: in this store, else in the one that the suite was run with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

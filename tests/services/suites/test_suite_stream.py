@@ -1,7 +1,5 @@
 """Rows of a suite that runs: pushed to a server, through lost connections."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A search for the fastest options, with planted latencies in place of measured ones."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stacks in containers, with a stand-in for docker that runs the command here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

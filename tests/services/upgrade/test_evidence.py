@@ -1,7 +1,5 @@
 """A bundle of evidence: written with the verdict, checked, and run again."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

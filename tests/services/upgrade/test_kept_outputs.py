@@ -1,7 +1,5 @@
 """Outputs kept for a bundle, and compared with those of a repetition, without any process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

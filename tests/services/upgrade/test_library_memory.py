@@ -1,7 +1,5 @@
 """Memory of processes with an empty model, of both stacks."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Releases of a package as pip lists and installs them; pip itself is a stand-in."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A search among releases with planted faults, its workers in this process."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An upgrade that is stopped at any moment leaves a report, its evidence and how to go on."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

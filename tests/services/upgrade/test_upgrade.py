@@ -1,7 +1,5 @@
 """An upgrade with planted errors and planted slowdowns, its workers in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

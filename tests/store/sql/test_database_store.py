@@ -1,7 +1,5 @@
 """What only a store in a database has: credentials, a place for artifacts, damage in tables."""
 
-from __future__ import annotations
-
 import io
 import traceback
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is read of a database without SQLAlchemy; that it is the same: `test_places`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What is read without SQLAlchemy is what is read with it."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

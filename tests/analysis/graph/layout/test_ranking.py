@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from graphlib import TopologicalSorter
 from itertools import pairwise, permutations, product
 
