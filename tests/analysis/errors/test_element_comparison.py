@@ -64,7 +64,7 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
         assert error[found.largest.place.index] == error.max()
 
 
-def test_the_first_nan_is_located() -> None:
+def test_nan_and_infinities_are_located_and_alike_ones_are_no_difference() -> None:
     a = np.zeros((2, 3, 4), np.float32)
     b = a.copy()
     b[1, 2, 0] = np.nan
@@ -72,9 +72,6 @@ def test_the_first_nan_is_located() -> None:
     found = compare_elements(tensor(a), tensor(b), FP32, sample=5)
     assert (found.new_nan, found.new_infinite) == (1, 1)
     assert (found.first_nonfinite.sample, found.first_nonfinite.index) == (5, (1, 2, 0))
-
-
-def test_alike_infinities_are_no_difference() -> None:
     a = np.array([np.inf, -np.inf, np.nan, 1.0], np.float32)
     found = compare_elements(tensor(a), tensor(a), FP32)
     assert (found.disagreeing_nonfinite, found.shared_nonfinite, found.unequal) == (0, 3, 0)
@@ -93,24 +90,28 @@ def test_relative_errors_leave_out_references_of_zero_and_count_them() -> None:
     assert found.largest_relative.place.index == (2,)
 
 
-def test_large_integers_are_compared_exactly() -> None:
+def test_large_integers_and_texts_are_equal_or_not() -> None:
     a = np.array([2**62, 5], np.int64)
     found = compare_elements(tensor(a), tensor(a + np.array([1, 0])), FP32)
     assert found.unequal == 1
-
-
-def test_texts_are_equal_or_not() -> None:
     a, b = np.array([["cat", "dog"]]), np.array([["cat", "cow"]])
     found = compare_elements(tensor(a), tensor(b), FP32)
     assert (found.elements, found.unequal, found.moments.count) == (2, 1, 0)
 
 
-def test_the_histogram_puts_errors_between_its_edges() -> None:
+def test_errors_and_distances_are_counted_between_their_edges() -> None:
     a = np.zeros(3, np.float64)
     found = compare_elements(tensor(a), tensor(np.array([2e-3, 0.0, 1e9])), FP32)
     (low, high) = np.flatnonzero(found.errors)
     assert HISTOGRAM_EDGES[low - 1] < 2e-3 <= HISTOGRAM_EDGES[low]
     assert high == len(HISTOGRAM_EDGES)
+    one = np.float32(1)
+    b = np.array(
+        [one, np.nextafter(one, np.float32(2)), one + 3 * np.float32(2**-23), 2], np.float32
+    )
+    found = compare_elements(tensor(np.full(4, one)), tensor(b), FP32)
+    wanted = [0, 1, ULP_EDGES.index(4), ULP_EDGES.index(1 << 24)]
+    assert np.flatnonzero(found.ulps).tolist() == wanted
 
 
 @given(arrays(np.float64, st.integers(0, 60), elements=st.floats(0, allow_infinity=True)))
@@ -139,16 +140,6 @@ def test_neighbours_are_one_place_apart_across_zero(dtype) -> None:
     assert ulp_distances(values, values, dtype).tolist() == [0] * 5
     tiny = np.finfo(kind).smallest_subnormal
     assert ulp_distances(np.array([-tiny]), np.array([tiny]), dtype).tolist() == [2]
-
-
-def test_distances_are_binned_by_their_edges() -> None:
-    one = np.float32(1)
-    b = np.array(
-        [one, np.nextafter(one, np.float32(2)), one + 3 * np.float32(2**-23), 2], np.float32
-    )
-    found = compare_elements(tensor(np.full(4, one)), tensor(b), FP32)
-    wanted = [0, 1, ULP_EDGES.index(4), ULP_EDGES.index(1 << 24)]
-    assert np.flatnonzero(found.ulps).tolist() == wanted
 
 
 def test_bfloat16_is_read_from_its_bits() -> None:
