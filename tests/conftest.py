@@ -1,5 +1,3 @@
-"""Fixtures and rules shared by all tests."""
-
 import gc
 import math
 import os

@@ -335,9 +335,6 @@ def test_heavy_packages_only_where_allowed() -> None:
             ):
                 wrong.append(f"{place}:{line} imports {name}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_places_of_heavy_packages_exist() -> None:
     places = {place for allowed in HEAVY.values() for place in allowed}
     assert [place for place in sorted(places) if not (ROOT / place).exists()] == []
 
@@ -433,7 +430,7 @@ def test_no_folder_of_tests_has_a_name_that_pytest_passes_over(pytestconfig: pyt
     assert [name for name in names if any(fnmatch(name, one) for one in left_out)] == []
 
 
-def test_an_init_file_has_code_or_data_beside_it() -> None:
+def test_an_init_file_has_code_or_data_and_names_say_something() -> None:
     """A folder of modules alone is a package without it."""
     wrong = [
         relative(path)
@@ -443,17 +440,14 @@ def test_an_init_file_has_code_or_data_beside_it() -> None:
         and not any(_is_data(beside) for beside in path.parent.iterdir())
     ]
     assert not wrong
+    empty = {"utils.py", "misc.py", "helpers.py", "common.py", "util.py"}
+    assert not [relative(path) for path in FILES if path.name in empty]
 
 
 def _is_data(path: Path) -> bool:
     if path.is_dir():
         return path.name != "__pycache__" and not any(path.rglob("*.py"))
     return path.suffix != ".py"
-
-
-def test_names_say_something() -> None:
-    empty = {"utils.py", "misc.py", "helpers.py", "common.py", "util.py"}
-    assert not [relative(path) for path in FILES if path.name in empty]
 
 
 def test_a_module_sets_a_constant_once() -> None:

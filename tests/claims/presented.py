@@ -1,5 +1,3 @@
-"""Every presenter of a record: its name, and the text or the document that it makes."""
-
 import csv
 import io
 import json
@@ -65,7 +63,6 @@ WIDE = 220
 
 
 def of_run(run: Run) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a run: text, or the rows and objects of a document."""
     view = RunView(run)
     both = (view, RunView(measured_run()))
     yield "terminal", flat(summary_text(view, width=80))
@@ -87,7 +84,6 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a load test."""
     answered, (as_json, markdown, page, _) = load_answer(report), outputs(load_answer)
     yield "terminal", f"{answered.answer}\n{load_screen(report, WIDE)}"
     yield "Markdown", markdown(report).decode()
@@ -100,7 +96,6 @@ def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
 
 
 def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a comparison."""
     yield "terminal", screen(verdict_answer(found))
     yield "Markdown", answer_markdown(verdict_answer(found)).decode()
     yield "page", words(compare_page(None, Chosen(), measured=found).decode())
@@ -123,7 +118,6 @@ def of_gate(report: GateReport) -> Iterator[tuple[str, Any]]:
 
 
 def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a job's history."""
     rows_of = "\n".join(f"{name} | {text}" for name, text in history_rows(found))
     yield "terminal", f"{title_text(found)}\n{rows_of}"
     yield "page", words(history_page([found], model="net.onnx").decode())
@@ -149,7 +143,6 @@ _WRITERS: dict[str, tuple[Any, ...]] = {
 
 
 def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of what a verb has found."""
     answer, markdown, page, as_json, *as_csv = _WRITERS[verb]
     yield "terminal", screen(answer(report))
     yield "Markdown", markdown(report).decode()
@@ -163,7 +156,6 @@ def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
 
 
 def of_suite(result: SuiteResult) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a suite."""
     made = suite_answer(result)
     tables = [as_text(table, width=WIDE) for table in stacked(suite_tables(result))]
     said = [counts_sentence(result), made.fastest, made.failed or ""]
@@ -173,7 +165,6 @@ def of_suite(result: SuiteResult) -> Iterator[tuple[str, Any]]:
 
 
 def of_findings(linted: Linted) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of the findings on a plan."""
     yield "SARIF", "\n".join(sarif_texts(json.loads(findings_sarif([linted]))))
     yield "notebook", words(findings_html(linted.report))
     yield "JSON", json.loads(findings_json([linted]))
@@ -212,7 +203,6 @@ def figures(cells: Any) -> dict[str, Any]:
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
-    """Return the rows of a CSV file."""
     return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
 
 

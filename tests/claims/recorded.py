@@ -1,5 +1,3 @@
-"""Every recorded plan and run at hand, those of the project and those of others."""
-
 from functools import lru_cache
 from pathlib import Path
 

@@ -61,8 +61,7 @@ def test_rows_of_both_tables_add_up_to_the_caption_as_they_are_shown(file: Path)
                 assert sum(float(text) for text in shown if text != "—") == pytest.approx(
                     total, rel=5e-3
                 )
-    words = saving_words(report)
-    assert (words is None) is (report.sum_ms is None or not report.findings)
+    assert (saving_words(report) is None) is (report.sum_ms is None or not report.findings)
 
 
 @every_plan
@@ -106,23 +105,17 @@ def test_no_advice_to_change_the_model_s_interface(file: Path) -> None:
     names = {one.tensor.name for one in plan.inputs}
     for finding in report_of(file).findings:
         if finding.code in ("PLAN102", "PLAN108"):
-            layer = plan.layers[finding.layers[0]]
-            fed = [one for one in layer.inputs if one.name in names]
+            fed = [one for one in plan.layers[finding.layers[0]].inputs if one.name in names]
             assert not (fed and "input channels" in finding.message), finding.message
 
 
-def test_kinds_are_not_added_to_each_other() -> None:
+def test_kinds_are_not_added_and_what_a_change_saves_alone_is_said() -> None:
     known, item = Saving(bound_ms=1.0, engine_ms=4.0), Saving(item_ms=9.0, engine_ms=4.0)
     unknown = Saving(unknown_of_ms=3.0, engine_ms=4.0)
     both = together((unknown, item, known, known))
     assert (both.bound_ms, both.item_ms, both.unknown_of_ms) == (2.0, 9.0, 3.0)
-    ranked = sorted((unknown, item, known), key=lambda saving: saving.rank)
-    assert ranked == [known, item, unknown]
+    assert sorted((unknown, item, known), key=lambda saving: saving.rank) == [known, item, unknown]
     assert both.share_pct(both.bound_ms) == 50.0
-
-
-def test_what_a_change_saves_alone_is_said_where_others_share_it() -> None:
-    shared = Saving(bound_ms=0.1, alone_ms=0.2)
-    assert shared.shared_alone_ms == 0.2
+    assert Saving(bound_ms=0.1, alone_ms=0.2).shared_alone_ms == 0.2
     assert Saving(bound_ms=0.1, alone_ms=0.11).shared_alone_ms is None
     assert Saving(unknown_of_ms=0.1).shared_alone_ms is None

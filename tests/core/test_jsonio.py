@@ -7,16 +7,10 @@ from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.judge.notice import Notice
 
 
-def test_round_trip() -> None:
+def test_a_round_trip_without_nan_and_with_errors_that_name_their_place() -> None:
     notice = Notice(code="W-X", message="x", evidence={"a": 1.5})
     assert decode(encode(notice), Notice, source="it") == notice
-
-
-def test_strict_json_has_no_nan() -> None:
     assert b"null" in encode({"a": float("nan")})
-
-
-def test_errors_name_source_and_place() -> None:
     with pytest.raises(FormatError) as caught:
         decode(b'{"code": 3, "message": ""}', Notice, source="notices.json")
     assert str(caught.value).startswith("notices.json at $.code: Expected `str`")
@@ -30,8 +24,7 @@ def test_atomic_write_leaves_no_part_behind(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         write_atomic(target, b"two")
-    assert target.read_bytes() == b"one"
-    assert list(tmp_path.iterdir()) == [target]
+    assert (target.read_bytes(), list(tmp_path.iterdir())) == (b"one", [target])
 
 
 def test_a_link_stays_and_what_it_points_to_is_written(tmp_path) -> None:
@@ -40,8 +33,7 @@ def test_a_link_stays_and_what_it_points_to_is_written(tmp_path) -> None:
     link.symlink_to(target)
     write_atomic(link, b"two")
     assert link.is_symlink()
-    assert target.read_bytes() == b"two"
-    assert sorted(tmp_path.iterdir()) == [link, target]
+    assert (target.read_bytes(), sorted(tmp_path.iterdir())) == (b"two", [link, target])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

@@ -1,5 +1,3 @@
-"""Parts of other packages: found, named, and harmless when they are broken."""
-
 import os
 import stat
 from collections.abc import Iterator
@@ -37,15 +35,13 @@ def package(tmp_path: Path) -> Iterator[Path]:
 
 def test_without_plugins_the_built_in_parts_stand_alone() -> None:
     assert PARTS.names() == ("own",)
-    assert list(PARTS.usable()) == []
-    assert PARTS.load("secret")("1") == 1
+    assert (list(PARTS.usable()), PARTS.load("secret")("1")) == ([], 1)
 
 
 @pytest.mark.usefixtures("package")
 def test_plugins_follow_the_built_in_parts_which_hide_them() -> None:
     assert PARTS.names() == ("own", "broken", "exits", "good", "lost")
-    assert PARTS.load("own")([1]) == "[1]"
-    assert PARTS.load("good")(2) == [2]
+    assert (PARTS.load("own")([1]), PARTS.load("good")(2)) == ("[1]", [2])
 
 
 @pytest.mark.usefixtures("package")
@@ -88,8 +84,7 @@ def test_errors_in_a_plugin_s_functions_name_it_and_errors_of_ours_pass() -> Non
 
 @pytest.mark.usefixtures("package")
 def test_packages_of_plugins_are_known_by_name() -> None:
-    assert packages_with("part") == {"outside"}
-    assert packages_with("other") == frozenset()
+    assert (packages_with("part"), packages_with("other")) == ({"outside"}, frozenset())
 
 
 def test_programs_on_the_path_are_verbs_and_the_first_counts(tmp_path, monkeypatch) -> None:

@@ -1,5 +1,3 @@
-"""Signals wait until what must not be cut in two has ended."""
-
 import signal
 import threading
 

@@ -1,5 +1,3 @@
-"""Temporary folders go with their process, also where it was killed."""
-
 import os
 import re
 import subprocess

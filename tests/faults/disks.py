@@ -80,7 +80,6 @@ class TinyDisk(Disk):
             os.posix_fallocate(file.fileno(), 0, max(1, taken))
 
     def clear(self) -> None:
-        """Remove the large file."""
         self._ballast.unlink(missing_ok=True)
 
 
@@ -93,7 +92,6 @@ class LimitedFiles(Disk):
         resource.setrlimit(resource.RLIMIT_FSIZE, (self._chance.randrange(_MOST_FREE), most))
 
     def clear(self) -> None:
-        """Lift it."""
         most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 

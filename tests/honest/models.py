@@ -174,8 +174,7 @@ def _empty() -> list[Feeds]:
     rng = np.random.default_rng(0)
     plain = [np.full((320, 320, 3), grey) for grey in (255, 128, 0, 200)]
     noise = [rng.integers(0, 255, (320, 320, 3)) for _ in range(2)]
-    made = [page_input(one) for one in (*plain, *noise)]
-    return [{"x": one} for one in (*made, document((), 0))]
+    return [{"x": one} for one in (*[page_input(one) for one in (*plain, *noise)], document((), 0))]
 
 
 def _frames() -> list[Feeds]:
@@ -186,8 +185,7 @@ def _frames() -> list[Feeds]:
 def _chunks() -> list[Feeds]:
     state = np.zeros((2, 1, 128), np.float32)
     rate = np.array(16000, np.int64)
-    frames = speech(0)[10:40:4]
-    return [{"input": one[None], "state": state, "sr": rate} for one in frames]
+    return [{"input": one[None], "state": state, "sr": rate} for one in speech(0)[10:40:4]]
 
 
 def without_quantization(source: Path, folder: Path) -> Path:

@@ -50,7 +50,6 @@ class Run:
 
 
 def run(path: Path, feeds: list[Feeds], level: str = "all", threads: int = 1) -> list[Outputs]:
-    """Return the outputs for every sample."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = LEVELS[level]
     options.intra_op_num_threads = threads
@@ -158,8 +157,7 @@ def rounded_runs(model: RealModel, folder: Path) -> dict[str, list[Outputs]]:
     """Return the outputs of the reference rounded to each row, as `validate` runs it."""
     path, feeds, made = model.path(folder), model.feeds(), {}
     for row in ("fp16", "bf16", "int8"):
-        copy = rounded_onnx(path, row, folder / f"{model.name} {row}")
-        outputs = run(copy.path, feeds, "off")
+        outputs = run(rounded_onnx(path, row, folder / f"{model.name} {row}").path, feeds, "off")
         made[row] = [{n: v for n, v in one.items() if n != LARGEST} for one in outputs]
     return made
 
@@ -170,7 +168,6 @@ def judged(
     row: str,
     rounded: list[Outputs] | None = None,
 ) -> SideDiff:
-    """Return the comparison's verdict."""
     comparison = SideComparison("B", lambda _: tolerance_named(row))
     every: list[Any] = [reference, candidate, rounded or [None] * len(reference)]
     for number, each in enumerate(zip(*every, strict=True)):

@@ -1,5 +1,3 @@
-"""Random series for the tests: seeded, small."""
-
 import numpy as np
 
 

@@ -92,8 +92,7 @@ def test_one_module_places_processes_in_rounds() -> None:
         placing |= {name} if _calls(tree, "RoundPosition") else set()
         loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
         looping |= {name for loop in loops if _calls(loop, "run_jobs")}
-    assert placing == {"services/measurement/rounds.py"}
-    assert looping == LOOPS
+    assert (placing, looping) == ({"services/measurement/rounds.py"}, LOOPS)
 
 
 def test_the_import_is_cheap() -> None:

@@ -1,5 +1,3 @@
-"""Statistics of samples that cannot change are computed once, of others each time."""
-
 import gc
 
 import numpy as np
@@ -25,16 +23,13 @@ def total():
     return total, calls
 
 
-def test_once_for_each_series_and_what_else_is_asked(total) -> None:
+def test_once_for_each_series_until_its_samples_are_gone(total) -> None:
     compute, calls = total
     one, two = frozen([1.0, 2.0]), frozen([1.0, 2.0])
     assert [compute(one), compute(one), compute(one, 2.0), compute(one, 2.0)] == [3, 3, 6, 6]
     assert compute(two) == 3
     assert compute(one, 1.0, two) == compute(one, 1.0, two) == 6
     assert len(calls) == 4
-
-
-def test_what_may_change_is_computed_each_time(total) -> None:
     compute, _ = total
     values = np.array([1.0, 2.0])
     part = values[:1]
@@ -45,10 +40,6 @@ def test_what_may_change_is_computed_each_time(total) -> None:
     assert compute(frozen([0.0]), 1.0, values) == 7
     values[0] = 6.0
     assert compute(frozen([0.0]), 1.0, values) == 8
-
-
-def test_nothing_is_remembered_of_samples_that_are_gone(total) -> None:
-    compute, _ = total
     for value in range(100):  # arrays that are gone make room for others at the same place
         assert compute(frozen([float(value)])) == value
     gc.collect()
@@ -71,6 +62,5 @@ def test_the_notices_and_the_summary_of_a_run_share_their_interval(monkeypatch) 
     notices_of(samples)
     again = len(calls)
     assert count > 0
-    assert describe(samples) == first
-    assert notices_of(samples) == notices_of(samples)
+    assert (describe(samples), notices_of(samples)) == (first, notices_of(samples))
     assert len(calls) == again

@@ -1,5 +1,3 @@
-"""Cases of the verbs that compare outputs: validate, sensitivity and depth."""
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +25,6 @@ _VOLATILE = frozenset({"command", "created", "latency_ms", "latency_interval_ms"
 
 
 def _models(folder: Path) -> None:
-    """Write a model, and one whose weights are 2 % larger."""
     for name, factor in (("net", 1.0), ("worse", 1.02)):
         nodes = [
             helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),

@@ -1,5 +1,3 @@
-"""Cases of the verbs that measure: bench, bench --compare, build, noise, doctor."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -327,7 +325,6 @@ def _lottery(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **opt
 
 
 def _tune(name: str, flags: tuple[str, ...], file: str = "m.onnx", **options) -> Case:
-    """Return a search without time for a confirmation."""
     short = ("--iterations", "5", "--samples", "1", "--max-time", "1ms")
     return Case(
         name=f"tune: {name}",

@@ -1,5 +1,3 @@
-"""Cases of the verbs that read plans: explore, lint, archive, import, report."""
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -32,19 +30,16 @@ def engines(folder: Path) -> None:
 
 
 def two_engines(folder: Path) -> None:
-    """Write a second plan beside the first."""
     engines(folder)
     (folder / "engines" / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
 
 
 def archived(folder: Path) -> None:
-    """Write an archive of the plan and its times."""
     engines(folder)
     es.archive(folder / "net.tea", folder / "engines")
 
 
 def configured(folder: Path) -> None:
-    """Write a configuration of the rules beside the plan."""
     engines(folder)
     (folder / "rules.toml").write_text('[lint]\nignore = ["PLAN"]\n')
 
@@ -129,7 +124,6 @@ def _export(name: str, run: str, form: str) -> Case:
 
 
 def tool_file(folder: Path) -> None:
-    """Write a file of hyperfine."""
     times = {"command": "a", "mean": 0.1, "times": [0.1, 0.11, 0.09]}
     (folder / "hyperfine.json").write_text(json.dumps({"results": [times]}))
 
@@ -176,7 +170,6 @@ def _archive(name: str, files: tuple[str, ...], flags: list[str], **options: Any
 
 
 def engine(folder: Path) -> None:
-    """Write the header of an engine beside its plan."""
     engines(folder)
     (folder / "engines" / "net.engine").write_bytes(HEAD)
 

@@ -1,5 +1,3 @@
-"""Cases of ``shapes``."""
-
 import enginescope as es
 from enginescope.render.shapes.shapes_answer import shapes_answer
 from tests.fakes import models

@@ -1,5 +1,3 @@
-"""Cases of suites: run, resume, cells, other places, models; errors of all of them."""
-
 import contextlib
 import io
 from pathlib import Path
@@ -36,7 +34,6 @@ QUICK_FLAGS = ["--iterations", "20", "--warmup", "1", "--no-layers", "--include"
 
 
 def models(folder: Path) -> None:
-    """Write the sample models into a folder ``zoo``."""
     sample_models(folder / "zoo")
 
 

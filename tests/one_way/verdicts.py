@@ -1,5 +1,3 @@
-"""Cases of the verbs that judge stored runs: compare, gate, history."""
-
 import gzip
 import json
 import warnings
@@ -45,7 +43,6 @@ def pair(folder: Path) -> None:
 
 
 def processes(folder: Path) -> None:
-    """Store two tags of five processes each."""
     for tag, level in (("before", 1.0), ("after", 0.9)):
         runs = [process(level * (1 + at / 2_000), seed=at) for at in range(5)]
         save(folder, *runs, tag=tag)
@@ -59,25 +56,21 @@ def interleaved(folder: Path) -> None:
 
 
 def precisions(folder: Path) -> None:
-    """Store a run in FP32 and one in FP16."""
     for precision in ("fp32", "fp16"):
         save(folder, process(1.0, job=job(precision=precision)), tag=precision)
 
 
 def one_failed(folder: Path) -> None:
-    """Store a run and one that crashed."""
     save(folder, process(1.0), tag="a")
     save(folder, crashed(process(1.0)), tag="b")
 
 
 def several_jobs(folder: Path) -> None:
-    """Store a tag whose runs are of two jobs."""
     pair(folder)
     save(folder, process(1.0), process(2.0, job=job("trt")), tag="mixed")
 
 
 def two_stores(folder: Path) -> None:
-    """Write two folders of runs."""
     for name, level in (("before", 1.0), ("after", 0.9)):
         store = Store(folder / name)
         for at in range(5):
@@ -85,7 +78,6 @@ def two_stores(folder: Path) -> None:
 
 
 def exported(folder: Path) -> None:
-    """Write two runs as zip files."""
     pair(folder)
     for tag in "ab":
         Store(folder / "store").export(tag, folder / f"{tag}.zip")
@@ -122,7 +114,6 @@ def measured_plan(folder: Path) -> None:
 
 
 def plan_files(folder: Path) -> None:
-    """Write plans of one name into two folders, and both into a third."""
     for place in ("before", "after"):
         (folder / place).mkdir()
         (folder / place / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
@@ -133,13 +124,11 @@ def plan_files(folder: Path) -> None:
 
 
 def models(folder: Path) -> None:
-    """Store runs of ``net.onnx`` and of ``net.onnx.old``."""
     other = replace(job(), subject=Subject(name="net.onnx.old", kind="onnx"))
     save(folder, process(1.0), process(1.0, seed=1), process(2.0, seed=2, job=other))
 
 
 def damaged_run(folder: Path) -> None:
-    """Store runs of which one is damaged."""
     runs = [process(1.0, seed=at) for at in range(3)]
     save(folder, *runs)
     (folder / "store" / "runs" / runs[1].id / "run.json").write_text("{")
@@ -201,7 +190,6 @@ def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **opti
 
 
 def bundle(folder: Path) -> None:
-    """Write the evidence of an upgrade between recorded runs."""
     pair(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -209,7 +197,6 @@ def bundle(folder: Path) -> None:
 
 
 def changed_bundle(folder: Path) -> None:
-    """Write a bundle and change one byte."""
     bundle(folder)
     file = folder / "bundle" / "evidence.json"
     file.write_bytes(file.read_bytes().replace(b"worse", b"worsf", 1))

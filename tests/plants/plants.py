@@ -40,7 +40,6 @@ class Plant(Record, frozen=True, kw_only=True):
 
     @property
     def is_right_in_fp32(self) -> bool:
-        """Whether the fault changes nothing in FP32."""
         return self.kind in _FP16_ONLY
 
 
@@ -62,7 +61,6 @@ class Named(Record, frozen=True, kw_only=True):
 
     @property
     def is_right(self) -> bool:
-        """Whether the node of the fault was named."""
         return self.node in self.expected
 
 

@@ -1,5 +1,3 @@
-"""Causes in plans that were really built: what is found where, and that time counts once."""
-
 import json
 import re
 from functools import lru_cache
@@ -125,10 +123,9 @@ def only(report: LintReport, code: str) -> Finding:
     return one
 
 
-def test_identity_reformats_of_constants(shared: Path) -> None:
+def test_what_constants_and_a_cuda_graph_would_win(shared: Path) -> None:
     """They are 21 % of the layers' times with the profiler's part, and 12 % without."""
-    report = report_of(shared, "trt86-h200/resnet18")
-    one = only(report, "PLAN115")
+    one = only(report_of(shared, "trt86-h200/resnet18"), "PLAN115")
     assert one.subject == "16 layers (Identity_0 … Identity_15)"
     assert (
         one.advice
@@ -140,10 +137,7 @@ def test_identity_reformats_of_constants(shared: Path) -> None:
     assert share == pytest.approx(0.21, abs=5e-3)
     assert one.saving.share_pct(one.saving.alone_ms) == pytest.approx(12.2, abs=0.1)
     assert {it.code for it in one.symptoms} == {"PLAN116"}
-
-
-def test_what_a_cuda_graph_would_win(shared: Path) -> None:
-    """The engine takes 0.1814 ms eager and 0.1549 ms as a graph."""
+    # The engine takes 0.1814 ms eager and 0.1549 ms as a graph.
     one = only(report_of(shared, "trt86-h200/resnet18"), "TIME206")
     saved_ms = len(one.layers) * one.evidence["launch_ms"]
     assert one.saving.bound_ms == one.saving.alone_ms == pytest.approx(saved_ms)
@@ -155,8 +149,7 @@ def test_what_a_cuda_graph_would_win(shared: Path) -> None:
 
 def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> None:
     report = report_of(shared, "trt86-h200/resnet18")
-    batch = only(report, "TIME205")
-    assert report.saving.item_ms == batch.saving.item_ms
+    assert report.saving.item_ms == only(report, "TIME205").saving.item_ms
     others = [it.saving.bound_ms for it in report.findings if it.saving.bound_ms]
     assert report.saving.bound_ms == pytest.approx(sum(others))
     table = rule_table(report)
@@ -182,11 +175,6 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     assert changes[0] in report_markdown([subject]).decode()
     assert [group["code"] for group in groups_data(subject.findings)][:2] == ["TIME206", "PLAN115"]
     assert changes[0] in (" ".join(report_page([subject]).decode().split()))
-
-
-def test_what_is_of_the_engine_is_of_no_layer(shared: Path) -> None:
-    read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
-    subject = PageSubject(RunView(run_of_engine(read.facts)))
     codes = {one.code for found in subject.findings_of_layer.values() for one in found}
     assert "PLAN115" in codes
     assert "TIME206" not in codes
@@ -219,7 +207,6 @@ def test_a_plan_of_several_profiles_is_checked_as_a_whole(tmp_path) -> None:
 
 
 def report(*names: str, channels: int = 3) -> LintReport:
-    """Misaligned convolutions with one channel more each."""
     layers = [
         layer(
             "Convolution",
@@ -241,20 +228,11 @@ def test_repeated_blocks_are_one_group() -> None:
     assert group.message == "has output channels 67 … 69, not a multiple of 8"
     assert group.saving.bound_ms == sum(one.saving.bound_ms or 0.0 for one in found.findings)
     assert sorted(group.findings) == [0, 1, 2]
-
-
-def test_other_modules_and_other_rules_are_groups_of_their_own() -> None:
     found = report("/layers.0/Conv", "/heads.0/Conv")
     assert [group.subject() for group in found.groups] == ["/layers.0/Conv", "/heads.0/Conv"]
-
-
-def test_layers_without_a_module_are_grouped_by_what_is_said() -> None:
     (group,) = report("Conv_7", "Conv_8").groups
     assert group.subject() == "each of 2 layers (Conv_7 … Conv_8)"
     assert group.subject(lambda name: name[:4]) == "each of 2 layers (Conv … Conv)"
-
-
-def test_the_digits_of_a_name_are_no_figures() -> None:
     found = report("features.3.conv.0.weight + QuantizeLinear_104 + Conv_108")
     (group,) = found.groups
     assert group.message == "has output channels 67, not a multiple of 8"

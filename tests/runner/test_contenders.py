@@ -1,5 +1,3 @@
-"""Jobs at the same time: in processes, and in threads of one."""
-
 from pathlib import Path
 
 import pytest
@@ -21,7 +19,6 @@ SHORT = Workload(
 
 
 def jobs(folder: Path, *backends: str, share: Share = "processes") -> tuple[Job, ...]:
-    """Return contenders on these backends."""
     model = folder / "m.onnx"
     model.touch()
     made = make_jobs([model], backends, SHORT, layer_profile=False)
@@ -53,10 +50,6 @@ def check_window(runs: tuple[Run, ...]) -> None:
 @pytest.mark.usefixtures("in_process")
 def test_contenders_share_a_window(tmp_path: Path) -> None:
     check_window(run(*jobs(tmp_path, "fake?latency_us=3000", "fake?latency_us=5000")))
-
-
-@pytest.mark.usefixtures("in_process")
-def test_one_alone_has_a_window_too(tmp_path: Path) -> None:
     (alone,) = run(*jobs(tmp_path, "fake?latency_us=3000"))
     check_window((alone,))
 

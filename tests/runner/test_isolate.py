@@ -58,23 +58,26 @@ def test_a_good_job(tmp_path) -> None:
     assert rss.max() <= 1.2 * ended.result.peak_memory_bytes
 
 
-def test_a_segmentation_fault(tmp_path) -> None:
+def test_each_way_a_worker_ends_is_an_outcome(tmp_path) -> None:
     ended = run(fake_job(fault="segfault"), tmp_path)
     assert ended.outcome.kind is OutcomeKind.CRASHED
     assert ended.outcome.signal == signal.SIGSEGV
     assert ended.outcome.message == "died of SIGSEGV"
     assert "Segmentation fault" in (ended.outcome.detail or "")
     assert ended.result is None
-
-
-def test_an_abort(tmp_path) -> None:
     ended = run(fake_job(fault="abort"), tmp_path)
     assert (ended.outcome.kind, ended.outcome.signal) == (OutcomeKind.CRASHED, signal.SIGABRT)
-
-
-def test_leaving_without_a_result(tmp_path) -> None:
     ended = run(fake_job(fault="exit"), tmp_path)
     assert (ended.outcome.kind, ended.outcome.exit_code) == (OutcomeKind.CRASHED, 7)
+    ended = run(fake_job(fault="error"), tmp_path)
+    assert ended.outcome.kind is OutcomeKind.FAILED
+    assert ended.outcome.message == "fake request: asked to fail"
+    ended = run(fake_job(fault="unsupported"), tmp_path)
+    assert ended.outcome.kind is OutcomeKind.UNSUPPORTED
+    ended = run(fake_job(latency_us="not a number"), tmp_path)
+    assert ended.outcome.kind is OutcomeKind.FAILED
+    assert "ValueError" in (ended.outcome.message or "")
+    assert "Traceback" in (ended.outcome.detail or "")
 
 
 def test_a_hang(tmp_path) -> None:
@@ -92,24 +95,6 @@ def test_a_flood_of_memory(tmp_path) -> None:
 def test_a_limit_below_a_mebibyte_is_not_said_to_be_none(tmp_path) -> None:
     ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path)
     assert "limit is 1.00 KiB" in (ended.outcome.message or "")
-
-
-def test_an_error_of_the_backend(tmp_path) -> None:
-    ended = run(fake_job(fault="error"), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.FAILED
-    assert ended.outcome.message == "fake request: asked to fail"
-
-
-def test_unsupported(tmp_path) -> None:
-    ended = run(fake_job(fault="unsupported"), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.UNSUPPORTED
-
-
-def test_a_bug_in_the_worker_is_an_outcome_with_its_trace(tmp_path) -> None:
-    ended = run(fake_job(latency_us="not a number"), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.FAILED
-    assert "ValueError" in (ended.outcome.message or "")
-    assert "Traceback" in (ended.outcome.detail or "")
 
 
 def stand_in(monkeypatch, code: str) -> None:
@@ -141,14 +126,11 @@ def test_no_result_at_all(tmp_path, monkeypatch) -> None:
     assert ended.outcome.detail == "so long"
 
 
-def test_a_kill_by_the_kernel_for_memory(tmp_path, monkeypatch) -> None:
+def test_a_kill_by_the_kernel_for_memory_or_by_somebody(tmp_path, monkeypatch) -> None:
     counts = iter([0, 1])
     monkeypatch.setattr(isolate, "oom_kills", lambda: next(counts))
     stand_in(monkeypatch, "import os; os.kill(os.getpid(), 9)")
     assert run(fake_job(), tmp_path).outcome.kind is OutcomeKind.OUT_OF_MEMORY
-
-
-def test_a_kill_by_somebody(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(isolate, "oom_kills", lambda: None)
     stand_in(monkeypatch, "import os; os.kill(os.getpid(), 9)")
     ended = run(fake_job(), tmp_path)
@@ -170,8 +152,7 @@ def is_running(pid: int) -> bool:
 
 def test_grandchildren_die_too_even_outside_the_group(tmp_path, monkeypatch) -> None:
     stand_in(monkeypatch, GRANDCHILD)
-    ended = run(fake_job(Limits(timeout_s=2)), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.TIMED_OUT
+    assert run(fake_job(Limits(timeout_s=2)), tmp_path).outcome.kind is OutcomeKind.TIMED_OUT
     assert not is_running(int((tmp_path / "child").read_text()))
 
 

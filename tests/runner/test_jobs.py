@@ -24,13 +24,10 @@ def test_models_times_backends(tmp_path) -> None:
     assert made[0].subject.size_bytes == 6
 
 
-def test_kinds(tmp_path) -> None:
+def test_kinds_of_models(tmp_path) -> None:
     for name, kind in (("a.onnx", "onnx"), ("a.engine", "engine"), ("a.plan", "engine")):
         (tmp_path / name).touch()
         assert subject_of(tmp_path / name).kind == kind
-
-
-def test_a_file_called_model_is_told_by_its_folder(tmp_path) -> None:
     folder = tmp_path / "mobilenet"
     folder.mkdir()
     (folder / "model.onnx").touch()
@@ -55,9 +52,7 @@ def test_data_sets(tmp_path) -> None:
     model.touch()
     (tmp_path / "test_data_set_1").mkdir()
     (tmp_path / "test_data_set_0").mkdir()
-
     (tmp_path / "test_data_set_1" / "input_0.pb").touch()
-
     plain = Workload()
 
     def chosen(data: str, workload: Workload) -> str | None:

@@ -48,9 +48,6 @@ def test_a_file_or_a_range_of_the_user_comes_first(tmp_path) -> None:
     assert settled_workload([model], found).filled == found.filled
     asked = Workload(ranges=(InputRange(name="attention_mask", low=0, high=1),))
     assert {one.name for one in settled_workload([model], asked).filled} == {"position_ids"}
-
-
-def test_a_present_output_belongs_to_the_past_input_of_the_same_rest() -> None:
     inputs = ["ids", "past_key_values.0.key", "past_1", "past_key_values.0.decoder.value"]
     outputs = ["logits", "present.0.key", "present_1", "present_key_values.0.decoder.value"]
     assert presents_of(inputs, outputs) == dict(zip(inputs[1:], outputs[1:], strict=True))

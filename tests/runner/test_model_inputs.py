@@ -65,8 +65,7 @@ SPECS = (
 
 
 def test_a_named_dimension_is_set_once_for_all_inputs(tmp_path) -> None:
-    model = encoder(tmp_path / "net.onnx")
-    found = settled_workload([model], Workload(dims=dims(batch=2, seq=7)))
+    found = settled_workload([encoder(tmp_path / "net.onnx")], Workload(dims=dims(batch=2, seq=7)))
     assert {one.name: one.dims for one in found.shapes} == dict.fromkeys(
         ("ids", "types", "mask"), (2, 7)
     )
@@ -91,22 +90,16 @@ def test_a_dimension_that_is_left_open_is_one_and_is_said_once(tmp_path) -> None
 
 
 def test_without_sizes_one_notice_names_all_dimensions_and_the_option() -> None:
-    odd = spec("x", DataType.FP32, 1, None)
-    (notice,) = make_feeds((*SPECS, odd), Workload()).notices
+    (notice,) = make_feeds((*SPECS, spec("x", DataType.FP32, 1, None)), Workload()).notices
     assert notice.code == "W-DYNAMIC-SHAPE"
     assert "batch, seq, axis 1 (`ids` 1x1, `types` 1x1, `mask` 1x1, `x` 1x1)" in notice.message
     assert "--dim batch=SIZE --dim seq=SIZE --shape x:DIMS" in notice.message
 
 
-def test_a_shape_of_its_own_counts_more_than_a_dimension(tmp_path) -> None:
+def test_a_shape_counts_more_than_a_dimension_and_an_unknown_one_is_refused(tmp_path) -> None:
     model = encoder(tmp_path / "net.onnx")
     asked = Workload(dims=dims(batch=1, seq=7), shapes=(InputShape(name="ids", dims=(4, 9)),))
-    found = settled_workload([model], asked)
-    assert {one.name: one.dims for one in found.shapes}["ids"] == (4, 9)
-
-
-def test_an_unknown_dimension_is_refused_with_those_there_are(tmp_path) -> None:
-    model = encoder(tmp_path / "net.onnx")
+    assert {one.name: one.dims for one in settled_workload([model], asked).shapes}["ids"] == (4, 9)
     with pytest.raises(UsageError) as caught:
         settled_workload([model], Workload(dims=dims(sequ=7)))
     assert "dimension sequ=7" in str(caught.value)
@@ -128,9 +121,6 @@ def test_ids_stay_within_the_smallest_table_that_they_index(tmp_path) -> None:
     assert feeds.random_integers == ()
     (notice,) = (one for one in feeds.notices if one.code == "I-INDEX-RANGE")
     assert "ids 0 … 49, types 0 … 1" in notice.message
-
-
-def test_the_axis_of_the_lookup_decides(tmp_path) -> None:
     found = settled_workload([encoder(tmp_path / "net.onnx", (4, 30), axis=1)], Workload())
     assert {one.name: one.high for one in found.ranges} == {"ids": 29, "types": 1}
 

@@ -1,5 +1,3 @@
-"""Noise floors beside the runs."""
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,11 +21,8 @@ FLOOR = NoiseFloor(
 )
 
 
-def test_nothing_is_recorded_at_first(tmp_path) -> None:
-    assert FLOORS.read(tmp_path) == ()
-
-
 def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
+    assert FLOORS.read(tmp_path) == ()
     others = [replace(FLOOR, model="big.onnx"), replace(FLOOR, environment=("Epyc", "8", None))]
     for one in (FLOOR, *others):
         FLOORS.record(tmp_path, one)

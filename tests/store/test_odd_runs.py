@@ -1,5 +1,3 @@
-"""What lies in a store and is not a run: pipes, and a run called as the newest is."""
-
 import os
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""A folder, SQLite and PostgreSQL give the same answers."""
-
 import json
 import random
 import threading
@@ -89,18 +87,15 @@ def test_listings(place) -> None:
 
 def test_a_run_comes_back_whole(place, tmp_path) -> None:
     (tmp_path / "build.log").write_text("log")
-    artifact = Artifact(path="build.log", kind="log")
-    run = a_run(artifacts=(artifact,), tags=("one",))
-    store = Store(place)
-    store.save(run, tags=["two"], files_from=tmp_path)
+    run = a_run(artifacts=(Artifact(path="build.log", kind="log"),), tags=("one",))
+    Store(place).save(run, tags=["two"], files_from=tmp_path)
     again = Store(place)
     loaded = again.load("latest")
     np.testing.assert_array_equal(loaded.samples[0].values_ms, run.samples[0].values_ms)
     assert plain(loaded)["job"] == plain(run)["job"]
     assert loaded.tags == ("one", "two")
     (path,) = again.artifact_paths(run.id)
-    assert path.read_text() == "log"
-    assert path.parent.parent == again.folder_of(run.id)
+    assert (path.read_text(), path.parent.parent) == ("log", again.folder_of(run.id))
     assert again.load(str(again.folder_of(run.id))).id == run.id
     assert again.id_of(str(again.folder_of(run.id))) == run.id
 
@@ -173,8 +168,7 @@ def test_many_save_at_once_into_a_new_store(place) -> None:
         one.start()
     for one in writers:
         one.join()
-    assert failures == ["a run of this id exists"] * 5
-    assert len(Store(place).rows()) == 7
+    assert (failures, len(Store(place).rows())) == (["a run of this id exists"] * 5, 7)
 
 
 def test_one_of_many_sets_the_journal_of_a_new_file(tmp_path, monkeypatch) -> None:
@@ -207,8 +201,7 @@ def test_one_of_many_sets_the_journal_of_a_new_file(tmp_path, monkeypatch) -> No
     for one in writers:
         one.join()
     monkeypatch.undo()
-    assert len(set_up) == 1
-    assert len(Store(place).rows()) == 4
+    assert (len(set_up), len(Store(place).rows())) == (1, 4)
 
 
 def test_delete(place) -> None:

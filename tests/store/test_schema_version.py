@@ -1,5 +1,3 @@
-"""The schema version of a stored run."""
-
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError

@@ -1,5 +1,3 @@
-"""The folder of a suite: rows that survive, half lines that do not."""
-
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
@@ -8,7 +6,7 @@ from enginescope.store.suite_folder import ROWS, SuiteFolder, suite_folders, sui
 from tests.suites.made import cell, result, row, timed
 
 
-def test_rows_come_back_in_the_order_of_the_plan(tmp_path) -> None:
+def test_rows_come_back_in_the_order_of_the_plan_each_the_last_of_its_cell(tmp_path) -> None:
     first, second = timed(cell("a"), 2.0), row(cell("b"), CellStatus.CRASHED)
     folder = SuiteFolder(tmp_path / "suite")
     assert not folder.exists
@@ -18,9 +16,6 @@ def test_rows_come_back_in_the_order_of_the_plan(tmp_path) -> None:
     folder.keep(first)
     assert folder.result() == made
     assert folder.exists
-
-
-def test_the_last_row_of_a_cell_holds_and_others_plans_rows_are_left_out(tmp_path) -> None:
     folder = SuiteFolder(tmp_path)
     again = timed(cell("a"), 3.0)
     folder.begin(result([again]).plan)
@@ -29,7 +24,7 @@ def test_the_last_row_of_a_cell_holds_and_others_plans_rows_are_left_out(tmp_pat
     assert folder.result().rows == (again,)
 
 
-def test_half_a_line_is_a_cell_that_is_not_done(tmp_path) -> None:
+def test_half_a_line_is_no_row_and_one_that_lacks_only_its_end_is(tmp_path) -> None:
     folder = SuiteFolder(tmp_path)
     a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
     folder.begin(result([a, b]).plan)
@@ -41,11 +36,7 @@ def test_half_a_line_is_a_cell_that_is_not_done(tmp_path) -> None:
     folder.keep(b)  # in its place
     assert list(folder.rows()) == [a.cell.key, b.cell.key]
     assert folder.result().notices == ()
-
-
-def test_a_row_that_lacks_only_the_end_of_its_line_is_one(tmp_path) -> None:
     folder = SuiteFolder(tmp_path)
-    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
     folder.begin(result([a, b]).plan)
     folder.keep(a)
     (tmp_path / ROWS).write_bytes((tmp_path / ROWS).read_bytes().rstrip())

@@ -4,7 +4,6 @@ from pathlib import Path
 
 
 def endless(path: Path) -> Path:
-    """Write the model; its one input has one value."""
     from numpy import array
     from onnx import TensorProto, helper, numpy_helper, save_model
 

@@ -1,5 +1,3 @@
-"""Suites, cells and rows for tests: nothing is run for them."""
-
 from collections.abc import Mapping, Sequence
 
 from enginescope.backends.registry import read_spec
@@ -23,7 +21,6 @@ HERE = {"enginescope": "1.0", "onnxruntime": "1.31.1", "cpu": "Xeon"}
 
 
 def keep_suite(store: Store, folder: SuiteFolder) -> None:
-    """Write a folder's plan and rows to a store."""
     rows = tuple(folder.rows().values())
     store.suites.put_suite(folder.path.name, SuiteChange(plan=folder.plan(), rows=rows))
 

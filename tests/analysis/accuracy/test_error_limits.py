@@ -89,8 +89,7 @@ def test_probabilities_round_at_a_range_of_one_and_values_below_0_at_their_own()
 def test_few_elements_may_have_a_small_spread_by_chance() -> None:
     few = whole([10.0, 10.1, 9.9], FP16)
     assert few.scale == pytest.approx(100 ** (1 / 3) * np.std([10.0, 10.1, 9.9]), rel=1e-3)
-    alike = whole([10.0, 10.0001], FP16)
-    assert alike.scale == pytest.approx(100 ** (1 / 2) * 0.00005, rel=1e-3)
+    assert whole([10.0, 10.0001], FP16).scale == pytest.approx(100 ** (1 / 2) * 0.00005, rel=1e-3)
     many = whole([10.0, 10.1, 9.9] * 3, FP16)
     assert many.scale == pytest.approx(np.std([10.0, 10.1, 9.9]), rel=1e-3)
     values = 10 + 0.1 * wave(8)
@@ -106,8 +105,7 @@ def test_each_channel_has_its_own_scale_unless_it_shares_a_population() -> None:
     limits = channel_limits(errors, INT8)
     assert limits.scale == pytest.approx([1, 100], rel=0.02)
     assert limits.rmse == pytest.approx([0.45, 45], rel=0.02)
-    fine = channel_limits(errors, FP16)
-    assert fine.rmse == pytest.approx([0.05, 5], rel=0.02)
+    assert channel_limits(errors, FP16).rmse == pytest.approx([0.05, 5], rel=0.02)
     # Within a factor of 8 small values may be chance, where elements are few.
     near = channel_limits(channels(wave(2), 4 * wave(2)), INT8)
     together = math.sqrt((1 + 16) / 2)
@@ -144,8 +142,7 @@ def test_the_noise_of_a_channel_is_its_limit_below_the_ceiling() -> None:
     assert limits.rmse[0] == pytest.approx(NOISE_FACTOR * (0.01 + shared), rel=1e-3)
     assert limits.rmse[1] == pytest.approx(CEILING * 10, rel=1e-2)
     # Four elements may be off by a quarter more, ten thousand by none.
-    few = channel_limits(channels(wave(4)), INT8)
-    assert few.rmse[0] == pytest.approx(1.25 * CEILING)
+    assert channel_limits(channels(wave(4)), INT8).rmse[0] == pytest.approx(1.25 * CEILING)
     noise = ChannelNoise(axis=0, rmse=(9.0,), peak=(9.0,))
     many = channel_limits(channels(wave(10_000)), INT8, noise)
     assert many.rmse[0] == pytest.approx(CEILING, rel=1e-3)
@@ -168,7 +165,6 @@ def test_a_factor_over_many_elements_is_not_excused_as_noise_is() -> None:
 
 
 def one_of(count: int, value: float, others: float = 0.0) -> Any:
-    """Return elements of which one has another value."""
     return np.append(np.full(count - 1, others), value)
 
 
@@ -183,8 +179,7 @@ def test_a_peak_may_be_a_quarter_of_the_distance_from_the_mean(values) -> None:
 
 @pytest.mark.parametrize(("sign", "size"), [(1, 1001), (-1, 1001)])
 def test_values_far_from_0_round_at_their_size_on_either_side(sign, size) -> None:
-    limits = whole(sign * (1000 + wave(100)), FP32)
-    assert limits.rmse == pytest.approx(size * FP32.resolution / 2)
+    assert whole(sign * (1000 + wave(100)), FP32).rmse == pytest.approx(size * FP32.resolution / 2)
 
 
 @pytest.mark.parametrize(("high", "excused"), [(1.0, 0.01), (1.5, CEILING * 0.015)])
@@ -194,8 +189,7 @@ def test_probabilities_have_values_from_0_to_1(high, excused) -> None:
     limits = whole(values, INT8)
     assert limits.peak == pytest.approx(2.0 * high / 4 + 2 * excused, rel=1e-3)
     assert limits.rmse == pytest.approx(CEILING * values.std())  # the loss of all is not excused
-    by_channel = channel_limits(channels(values), INT8)
-    assert by_channel.rmse[0] == pytest.approx(excused, rel=1e-3)
+    assert channel_limits(channels(values), INT8).rmse[0] == pytest.approx(excused, rel=1e-3)
 
 
 @pytest.mark.parametrize("noise", [None, ExpectedNoise(rmse=1.0, peak=1.0)])
@@ -272,8 +266,7 @@ def test_populations_are_numbered_from_the_smallest() -> None:
 def test_channels_are_named_by_runs_and_errors_beside_the_noise_or_the_scale() -> None:
     assert runs_text(np.array([3])) == "channel 3"
     assert runs_text(np.array([1, 2, 3, 7])) == "channels 1–3, 7"
-    many = np.array([0, 2, 3, 5, 7, 8, 10, 12])
-    assert runs_text(many) == "channels 0, 2–3, 5, 7–8 and 2 more"
+    assert runs_text(np.array([0, 2, 3, 5, 7, 8, 10, 12])) == "channels 0, 2–3, 5, 7–8 and 2 more"
     far = "RMSE is 20 × that of honest FP16, at most 5.0 × wanted: 4"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.2, FP16) == far
     # the resolution decides the limit, not the noise

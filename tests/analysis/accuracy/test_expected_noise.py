@@ -185,8 +185,7 @@ def off(size: float, seed: int) -> Any:
 
 def test_the_widest_noise_is_the_largest_of_each_error() -> None:
     both = [noise(1.0, 1.001, 3.0, None, 1.0), noise(2.0, 0.99, 2.0, None, 5.0)]
-    widest = widest_noise(both)
-    assert widest == noise(2.0, 0.99, 3.0, None, 5.0)
+    assert widest_noise(both) == noise(2.0, 0.99, 3.0, None, 5.0)
     assert widest_noise([noise(1.0, None, 1.0)]) == noise(1.0, None, 1.0)
     assert widest_noise([]) is None
     assert widest_noise([noise(1.0, 1.0, 1.0), None]) is None
@@ -222,8 +221,7 @@ def test_a_channel_that_underflows_is_named_first_and_other_precisions_do_not_un
     wrong = reference.copy()
     wrong[..., 5] = 0
     first = side(reference, wrong, "fp16", reference).outputs[0].reasons[0]
-    assert first.code == "underflow"
-    assert first.evidence["channels"] == [5]
+    assert (first.code, first.evidence["channels"]) == ("underflow", [5])
     assert "channel 5 of axis 1" in first.message
     for row, scale in (("bf16", 1e-8), ("fp16", 1.0)):
         found = codes(side(scale * SCORES, 0 * SCORES, row, scale * SCORES))

@@ -131,8 +131,7 @@ def test_the_worst_sample_and_channel_are_found() -> None:
     found = side(reference, candidate, "int8")
     assert found.worst.sample == 3
     channels = found.outputs[0].channels
-    assert channels.axis == 1
-    assert int(np.argmax(channels.rmse)) == 5
+    assert (channels.axis, int(np.argmax(channels.rmse))) == (1, 5)
     assert channels.max_abs_error[5] == pytest.approx(0.5, rel=1e-5)
     assert found.outputs[0].figures.max_abs_sample == 3
 

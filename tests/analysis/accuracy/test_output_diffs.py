@@ -19,7 +19,6 @@ from tests.analysis.answers import codes, cross_wave, side, tensor, wave
 
 
 def compared(*samples: tuple[list[Any], list[Any]]) -> SideDiff:
-    """Return the comparison of samples, each a reference's and a candidate's outputs."""
     return side(*([tuple(one) for one in every] for every in zip(*samples, strict=True)), "fp16")
 
 
@@ -36,11 +35,9 @@ def test_the_output_has_its_types_shapes_and_counts() -> None:
     assert found.label == "B"
     assert (output.reference_dtype, output.dtype) == (DataType.FP64, DataType.FP64)
     assert output.shapes == ((4, 10), (3, 10))
-    assert output.samples == 3
-    assert output.tolerance == tolerance_named("fp16")
+    assert (output.samples, output.tolerance) == (3, tolerance_named("fp16"))
     assert (output.zero_errors, sum(output.errors)) == (105, 5)
-    assert sum(output.ulps) == 110
-    assert output.figures.elements == 110
+    assert (sum(output.ulps), output.figures.elements) == (110, 110)
     assert all(type(count) is int for count in (*output.errors, *output.ulps))
     assert side([np.arange(9)], [np.arange(9)], "fp16").outputs[0].ulps == ()
     assert side([wave(8)], [wave(8).astype(np.float32)], "fp16").outputs[0].ulps == ()

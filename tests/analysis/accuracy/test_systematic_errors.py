@@ -201,8 +201,7 @@ def test_a_clear_best_class_may_not_change(form, row) -> None:
     found = side([reference], [with_best_two_swapped(reference, 7)], row)
     assert "best-class" in codes(found)
     (reason,) = (r for o in found.outputs for r in o.reasons if r.code == "best-class")
-    assert reason.evidence["changed"] == 1
-    assert reason.evidence["items"] == 12
+    assert (reason.evidence["changed"], reason.evidence["items"]) == (1, 12)
 
 
 @pytest.mark.parametrize("row", ["fp16", "bf16", "int8"])

@@ -143,8 +143,7 @@ def test_whole_numbers_and_truth_values_fail_too(row: str, dtype: str, seed: int
 @pytest.mark.parametrize("count", [4, 5, 7])
 def test_few_elements_show_a_scale_too(row, count) -> None:
     reference = np.random.default_rng(count).standard_normal(count).astype(np.float32)
-    found = side([reference], [np.float32(1.01) * reference], row)
-    assert not found.passes
+    assert not side([reference], [np.float32(1.01) * reference], row).passes
 
 
 @pytest.mark.parametrize("row", ["int8", "bf16"])
@@ -239,8 +238,7 @@ def test_wrong_probabilities_of_many_classes_fail(corruption) -> None:
 
 def test_an_offset_allows_no_element_more() -> None:
     """What an element may be off by grows with its distance from the mean, not with its size."""
-    generator = np.random.default_rng(4)
-    reference = 1000 + generator.standard_normal((1, 2000))
+    reference = 1000 + np.random.default_rng(4).standard_normal((1, 2000))
     wrong = reference.copy()
     wrong[0, int(np.abs(reference - 1000).argmin())] += 3
     assert codes(side([reference], [wrong], "int8")) == {"peak"}
@@ -273,11 +271,8 @@ def test_samples_that_hardly_differ_are_not_told_apart_by_rounding(own, is_apart
 def test_pictures_with_reversed_channels_fail() -> None:
     """Channels of photographs resemble each other more than INT8's limits ask for."""
     generator = np.random.default_rng(2)
-    grey = smooth(generator, (1, 1, 64, 48))
-    tint = np.array([0.05, 0, -0.05]).reshape(1, 3, 1, 1)
-    picture = grey + tint
-    found = side([picture], [picture[:, ::-1]], "int8")
-    assert codes(found) == {"arrangement"}
+    picture = smooth(generator, (1, 1, 64, 48)) + np.array([0.05, 0, -0.05]).reshape(1, 3, 1, 1)
+    assert codes(side([picture], [picture[:, ::-1]], "int8")) == {"arrangement"}
     last = np.moveaxis(picture, 1, 3)
     assert codes(side([last], [last[..., ::-1]], "int8")) == {"arrangement"}
     rounded = picture + 0.05 * picture.std() * generator.standard_normal(picture.shape)
@@ -333,14 +328,12 @@ def answers(model: Path, workload: Workload) -> Answers:
     names = [one.name for one in session.get_outputs()]
     found = []
     for one in samples:
-        fed = sample_feeds(specs, one, workload, Preprocessing())
-        values = session.run(None, dict(fed.arrays))
+        values = session.run(None, dict(sample_feeds(specs, one, workload, Preprocessing()).arrays))
         found.append(tuple(map(tensor_of, names, values)))
     return found
 
 
 def changed(found: Answers, change: Any) -> Answers:
-    """Change every array of floats."""
     return [
         tuple(
             tensor_of(one.name, np.ascontiguousarray(change(one.data)))

@@ -48,8 +48,7 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
     finally:
         element_errors.CHUNK = before
     close = np.isclose(b.astype(np.float64), a.astype(np.float64), 0.1, 0.5, equal_nan=True)
-    assert found.elements == a.size
-    assert found.mismatched == int((~close).sum())
+    assert (found.elements, found.mismatched) == (a.size, int((~close).sum()))
     equal = (a == b) | (np.isnan(a) & np.isnan(b))
     assert found.unequal == int((~equal).sum())
     finite = np.isfinite(a) & np.isfinite(b)
@@ -85,8 +84,7 @@ def test_relative_errors_leave_out_references_of_zero_and_count_them() -> None:
     a = np.array([0.0, 0.0, 2.0, -4.0], np.float32)
     b = np.array([0.0, 1.0, 2.5, -4.0], np.float32)
     found = compare_elements(tensor(a), tensor(b), FP32)
-    assert found.from_zero == 1
-    assert found.largest_relative.value == 0.25
+    assert (found.from_zero, found.largest_relative.value) == (1, 0.25)
     assert found.largest_relative.place.index == (2,)
 
 
@@ -148,8 +146,7 @@ def test_bfloat16_is_read_from_its_bits() -> None:
     found = compare_elements(
         tensor(bits, dtype=DataType.BF16), tensor(near, dtype=DataType.BF16), FP32
     )
-    assert found.largest.value == 2**-7
-    assert found.ulps[1] == 1
+    assert (found.largest.value, found.ulps[1]) == (2**-7, 1)
     assert (found.low, found.high) == (-2.0, 1.0)
 
 

@@ -21,8 +21,7 @@ VALUES = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 def pairs(draw):
     size = draw(st.integers(1, 60))
     a = draw(arrays(np.float64, size, elements=VALUES))
-    b = draw(arrays(np.float64, size, elements=VALUES))
-    return a, b
+    return a, draw(arrays(np.float64, size, elements=VALUES))
 
 
 def in_parts(a, b, cut: int) -> ErrorMoments:
@@ -106,8 +105,7 @@ def test_nothing_and_zeros_have_no_angle_and_a_constant_is_held_against_its_size
     assert ErrorMoments().error_to_spread is None
     zeros = moments_of(np.zeros(4), np.zeros(4))
     assert (zeros.rmse, zeros.error_to_spread, zeros.cosine, zeros.snr_db) == (0.0, 0.0, None, None)
-    off = moments_of(np.zeros(4), np.ones(4))
-    assert off.error_to_spread is None
+    assert moments_of(np.zeros(4), np.ones(4)).error_to_spread is None
     found = moments_of(np.full(16, 2.0), np.full(16, 2.02))
     assert found.is_constant
     assert found.error_to_spread == pytest.approx(0.01)
@@ -121,8 +119,7 @@ def test_a_factor_is_systematic_and_noise_is_not() -> None:
     a = generator.standard_normal(4_000)
     assert moments_of(a, 1.01 * a).systematic_share == pytest.approx(1.0)
     assert moments_of(a, a + 0.1).systematic_share == pytest.approx(1.0)
-    noisy = moments_of(a, a + 0.01 * generator.standard_normal(4_000))
-    assert noisy.systematic_share < 0.01
+    assert moments_of(a, a + 0.01 * generator.standard_normal(4_000)).systematic_share < 0.01
     assert moments_of(a, a).systematic_share is None
 
 
@@ -177,8 +174,7 @@ def test_figures_by_channel_are_those_of_numpy_on_whole_arrays(
 def test_elements_that_are_not_finite_and_axes_of_changing_length_do_not_count() -> None:
     a = np.array([[1.0, np.nan], [2.0, np.nan]])
     (errors,) = sums((a, a)).axes
-    assert errors.count.tolist() == [2, 0]
-    assert errors.rmse[0] == 0
+    assert (errors.count.tolist(), errors.rmse[0]) == ([2, 0], 0)
     assert np.isnan(errors.rmse[1])
     assert np.isnan(errors.norm[1])
     rows = [np.ones((1, count, 6)) for count in (3, 5)]
@@ -215,12 +211,10 @@ def test_sums_of_several_samples_have_products_and_the_first_of_equal_errors() -
     reference = [np.array([[1.0, -2.0], [3.0, 4.0]]), np.array([[0.5, 1.0], [2.0, np.nan]])]
     error = [np.array([[0.1, 0.2], [0.3, -0.4]]), np.array([[1.0, -1.0], [0.5, 0.0]])]
     (errors,) = sums(*((r, r + e) for r, e in zip(reference, error, strict=True))).axes
-    assert errors.samples == 2
-    assert errors.count.dtype == np.int64
+    assert (errors.samples, errors.count.dtype) == (2, np.int64)
     assert errors.count.tolist() == [4, 3]
     assert errors.cross == pytest.approx([0.1 + 0.9 + 0.5 + 1.0, -0.4 - 1.6 - 1.0])
-    assert errors.where.dtype == np.int64
-    assert errors.where.tolist() == [1, 1]
+    assert (errors.where.dtype, errors.where.tolist()) == (np.int64, [1, 1])
     values = np.zeros((4, 3))
     (errors,) = sums((values, values), (values, values + 1), (values, values - 1)).axes
     assert errors.where.tolist() == [1, 1, 1]
@@ -254,8 +248,7 @@ def test_the_axis_is_that_of_the_last_sample_and_a_cube_has_its_channels_first()
     """The last axis is the same whatever comes before."""
     flat, deep = np.ones((4, 6)), np.ones((2, 2, 6))
     (errors,) = sums((flat, flat), (deep, deep)).axes
-    assert errors.axis == 2
-    assert errors.count.tolist() == [8] * 6
+    assert (errors.axis, errors.count.tolist()) == (2, [8] * 6)
     values = np.ones((1, 8, 8, 8))
     assert sums((values, values)).shown().axis == 1
 

@@ -163,8 +163,7 @@ def test_the_reason_names_the_channels_and_one_that_is_not_finite_has_no_figures
 
 def sparse_map() -> Any:
     """A sigmoid's map without anything in it: a few hundredths of a millionth throughout."""
-    generator = np.random.default_rng(2)
-    values = 1e-5 * np.exp(generator.normal(0, 2, (1, 1, 64, 80)))
+    values = 1e-5 * np.exp(np.random.default_rng(2).normal(0, 2, (1, 1, 64, 80)))
     return np.minimum(values, 1e-3).astype(np.float32)
 
 
@@ -196,8 +195,7 @@ def test_the_resolution_never_excuses_the_loss_of_a_scale() -> None:
 def test_values_below_the_resolution_are_no_comparison(row) -> None:
     tiny = 1e-9 * np.random.default_rng(4).uniform(0, 1, (1, 400))
     other = 1e-9 * np.random.default_rng(5).uniform(0, 1, (1, 400))
-    found = side([tiny], [other], row)
-    assert codes(found) == {"nothing-compared"}
+    assert codes(side([tiny], [other], row)) == {"nothing-compared"}
     assert side([tiny], [tiny], row).passes
 
 

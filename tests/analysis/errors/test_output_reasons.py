@@ -17,7 +17,6 @@ from tests.analysis.answers import codes, cross_wave, reason, side, tensor, wave
 
 
 def limits(row: str = "fp32", **values: float) -> Tolerance:
-    """Return a row with a user's limits."""
     request = {name: (ToleranceOption(output=None, value=v),) for name, v in values.items()}
     return tolerance_for("y", tolerance_named(row), ToleranceRequest(**request))
 
@@ -53,8 +52,7 @@ def test_a_peak_is_a_part_of_the_spread_and_names_its_sample_and_index() -> None
     assert error.message == "RMSE is 0.5 of the reference's scale, at most 0.01 wanted"
     assert error.evidence == pytest.approx({"value": 0.5, "limit": 0.01, "scale": 1.0})
     text = "largest error is 0.5 of the reference's scale, at most 0.252 wanted, at [0] of sample 0"
-    assert peak.message == text
-    assert peak.evidence["limit"] == pytest.approx(0.252)
+    assert (peak.message, peak.evidence["limit"]) == (text, pytest.approx(0.252))
     reference = [wave(4000).reshape(2, 2000) for _ in range(3)]
     candidate = [values.copy() for values in reference]
     candidate[2][1, 17] += 0.3
@@ -112,14 +110,12 @@ def test_channels_beyond_their_limits_are_named_with_the_worst() -> None:
     assert reason(found, "channel-error").message.endswith("wanted on channel 2 of axis 1")
     values = np.repeat(wave(400)[:, None], 70, axis=1)
     evidence = reason(side([values], [values + 0.5], "fp16"), "channel-error").evidence
-    assert evidence["channels"] == list(range(64))
-    assert evidence["count"] == 70
+    assert (evidence["channels"], evidence["count"]) == (list(range(64)), 70)
 
 
 def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     values = np.repeat(wave(400)[:, None], 3, axis=1)
-    sizes = np.array([0.001, 0.002, 0.004])
-    rounded = values + sizes * cross_wave(400)[:, None]
+    rounded = values + np.array([0.001, 0.002, 0.004]) * cross_wave(400)[:, None]
     found = side([values], [values + np.array([0.0, 0.0, 0.4])], "fp16", [rounded])
     text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text

@@ -65,8 +65,5 @@ def test_what_is_written_last_and_never_read_goes_into_the_next_iteration() -> N
     graph = plan_graph(made(*LOOP, io="x > y"))
     assert "state.1>body*" in edges(graph)
     assert "state.0>body" in edges(graph)
-
-
-def test_an_output_or_a_plan_without_outputs_is_no_loop() -> None:
     for io in ("x > y state", ""):
         assert not any(one.is_carried for one in plan_graph(made(*LOOP, io=io)).edges)

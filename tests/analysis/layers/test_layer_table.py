@@ -23,22 +23,19 @@ from tests.formats import plans
 from tests.render.runs import imported_run
 
 
-def test_nothing_gives_no_rows() -> None:
+def test_a_plan_or_a_profile_alone_says_what_it_knows() -> None:
     assert layer_rows(None, None) == ()
-
-
-def test_a_plan_alone_has_no_times() -> None:
     rows = layer_rows(imported_run().plan, None)
     assert [row.precision for row in rows] == ["INT8", "INT8", "FP32", "FP16"]
     assert all(row.time_ms is None and row.share_pct is None and row.in_plan for row in rows)
-
-
-def test_a_profile_alone_knows_what_it_says() -> None:
     timing = LayerTiming(index=0, name="a", mean_ms=2.0, kind="Conv", provider="CPU")
     (row,) = layer_rows(None, Profile(source="onnxruntime", layers=(timing,)))
     assert row == LayerRow(
         index=0, name="a", type="Conv", provider="CPU", time_ms=2.0, share_pct=100.0
     )
+    plan = Plan(name="p", layers=(Layer(index=0, name="a"),), source_schema="names-only")
+    (row,) = layer_rows(plan, None)
+    assert row.type is None
 
 
 def test_shares_are_of_the_sum_and_containers_have_none() -> None:
@@ -52,15 +49,12 @@ def test_shares_are_of_the_sum_and_containers_have_none() -> None:
     assert rows[0].is_container
 
 
-def test_joined_rows_have_both_sides() -> None:
+def test_joined_rows_have_both_sides_and_untimed_ones_come_last() -> None:
     run = imported_run()
     rows = layer_rows(run.plan, run.profile)
     assert rows[0].onnx_nodes == ("Conv_0", "Relu_1")
     assert rows[0].time_ms == 0.3
     assert sum(row.share_pct for row in rows) == pytest.approx(100)
-
-
-def test_times_without_a_layer_come_last() -> None:
     plan = Plan(name="p", layers=(Layer(index=0, name="a", type="Convolution"),))
     timings = (
         LayerTiming(index=0, name="stranger", mean_ms=1.0),
@@ -71,15 +65,6 @@ def test_times_without_a_layer_come_last() -> None:
         ("a", True, 2.0),
         ("stranger", False, 1.0),
     ]
-
-
-def test_a_plan_of_names_only_has_no_types() -> None:
-    plan = Plan(name="p", layers=(Layer(index=0, name="a"),), source_schema="names-only")
-    (row,) = layer_rows(plan, None)
-    assert row.type is None
-
-
-def test_slowest_first_leaves_untimed_rows_last() -> None:
     rows = tuple(
         LayerRow(index=i, name=str(i), time_ms=time)
         for i, time in enumerate((None, 1.0, 3.0, 0.0, None))
@@ -110,21 +95,15 @@ def joined(layers: Plan, times: Profile) -> tuple[list[int | None], list[str]]:
     )
 
 
-def test_by_name_whatever_the_order() -> None:
+def test_layers_and_times_are_joined_by_name_and_occurrence() -> None:
     assert joined(plan("a", "b", "c"), profile("c", "a", "b")) == ([1, 2, 0], [])
-
-
-def test_in_the_plan_s_own_order() -> None:
     assert joined(plan("a", "b", "a"), profile("a", "b", "a")) == ([0, 1, 2], [])
-
-
-def test_equal_counts_are_no_reason_to_join_by_position() -> None:
     assert joined(plan("a", "b"), profile("x", "b")) == ([None, 1], ["x"])
-
-
-def test_repeated_names_by_occurrence() -> None:
     assert joined(plan("a", "b", "a", "a"), profile("a", "a", "b")) == ([0, 2, 1, None], [])
     assert joined(plan("a"), profile("a", "a")) == ([0], ["a"])
+    assert joined(plan("a+b", "a + b"), profile("a + b", "a+b")) == ([1, 0], [])
+    assert joined(plan("a"), profile("b")) == ([None], ["b"])
+    assert joined(plan(), profile("b")) == ([], ["b"])
 
 
 @pytest.mark.parametrize(
@@ -132,15 +111,6 @@ def test_repeated_names_by_occurrence() -> None:
 )
 def test_other_joints_between_fused_names(other: str) -> None:
     assert joined(plan("conv\x1erelu"), profile(other)) == ([0], [])
-
-
-def test_exact_names_go_first() -> None:
-    assert joined(plan("a+b", "a + b"), profile("a + b", "a+b")) == ([1, 0], [])
-
-
-def test_nothing_in_common() -> None:
-    assert joined(plan("a"), profile("b")) == ([None], ["b"])
-    assert joined(plan(), profile("b")) == ([], ["b"])
 
 
 @pytest.mark.parametrize(
@@ -207,8 +177,7 @@ def test_times_go_with_their_profile() -> None:
         LayerTiming(index=at, name=f"conv{suffix}", mean_ms=1.0 + at)
         for at, suffix in enumerate(SUFFIXES)
     )
-    profile = Profile(source="trtexec", layers=rows, iterations=5)
-    kept = times_of_plan_profile(profile, 10)
+    kept = times_of_plan_profile(Profile(source="trtexec", layers=rows, iterations=5), 10)
     assert [(one.name, one.mean_ms) for one in kept.layers] == [("conv [profile 10]", 3.0)]
     assert kept.iterations == 5
     alone = Profile(source="trtexec", layers=rows[:1])
@@ -231,13 +200,7 @@ def test_groups_are_summed_and_sorted() -> None:
         TimeShare(key="Add", layers=1, time_ms=2.0, share_pct=25.0),
         TimeShare(key=None, layers=1, time_ms=1.0, share_pct=12.5),
     )
-
-
-def test_nothing_timed() -> None:
     assert time_by((ROWS[4],), lambda row: row.type) == ()
-
-
-def test_all_zero_has_no_share() -> None:
     row = LayerRow(index=0, name="a", time_ms=0.0)
     assert time_by((row,), lambda row: row.type)[0].share_pct is None
 
@@ -260,7 +223,7 @@ def test_only_a_hash_at_the_end_is_cut(name: str, family: str) -> None:
     assert tactic_family(name) == family
 
 
-def test_names_that_differ_in_their_hash_are_one() -> None:
+def test_names_that_differ_in_their_hash_are_one_and_what_launches_nothing_counts() -> None:
     rows = [
         row(0, "__myl_Mul_0xaa", 1.0),
         row(1, "__myl_Mul_0xbb", 2.0, type="gemm"),
@@ -275,9 +238,6 @@ def test_names_that_differ_in_their_hash_are_one() -> None:
     ]
     assert [one.share_pct for one in found] == [50.0, 37.5, 12.5]
     assert found[1].types == ("gemm", "kgen")
-
-
-def test_layers_that_launch_nothing_have_no_tactic_but_count_in_the_whole() -> None:
     rows = [row(0, "conv", 3.0), row(1, None, 1.0, is_inert=True), row(2, "a", 9.0, in_plan=False)]
     found = tactic_shares(rows)
     assert [(one.tactic, one.share_pct) for one in found] == [("conv", 100 * 3 / 13)]

@@ -1,5 +1,3 @@
-"""Verdicts of trials on runs whose times are known."""
-
 import json
 import random
 import re

@@ -21,9 +21,11 @@ def test_a_chain_holds_what_is_read_and_written() -> None:
     # a: 256 bytes, b: 512, c: 1024 and through the no-op; x, y and the weights are not activations
     assert found.live_bytes == (256, 256 + 512, 512 + 1024, 1024)
     assert (found.peak_bytes, found.peak_at, found.unknown) == (1536, 2, 0)
+    assert memory_of(replace(small_plan(), io=())) is None
+    assert memory_of(replace(small_plan(), source_schema="names-only")) is None
 
 
-def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
+def test_a_tensor_stays_alive_until_its_last_reader() -> None:
     x, y = tensor("x", 1), tensor("y", 1)
     a, b, c = tensor("a", 100), tensor("b", 10), tensor("c", 10)
     found = memory_of(
@@ -37,10 +39,6 @@ def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
         )
     )
     assert found.live_bytes == (400, 440, 480, 440)
-
-
-def test_a_name_written_again_is_another_tensor() -> None:
-    x, y = tensor("x", 1), tensor("y", 1)
     first, other, again = tensor("r", 100), tensor("b", 1), tensor("r", 10)
     found = memory_of(
         plan_of(
@@ -53,10 +51,6 @@ def test_a_name_written_again_is_another_tensor() -> None:
         )
     )
     assert found.live_bytes == (400, 404, 44, 40)
-
-
-def test_parts_of_a_concatenation_are_one_tensor() -> None:
-    x, y = tensor("x", 1), tensor("y", 1)
     found = memory_of(
         plan_of(
             layer(0, "one", "A", [x], [tensor("r", 50)]),
@@ -96,11 +90,6 @@ def test_no_op_to_an_output_is_the_callers_memory() -> None:
     )
     assert found.live_bytes == (0,)
     assert found.peak_bytes == 0
-
-
-def test_nothing_can_be_told_without_inputs_and_outputs() -> None:
-    assert memory_of(replace(small_plan(), io=())) is None
-    assert memory_of(replace(small_plan(), source_schema="names-only")) is None
 
 
 @pytest.mark.parametrize(

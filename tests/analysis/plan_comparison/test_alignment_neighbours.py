@@ -36,7 +36,7 @@ def groups(a: Plan, b: Plan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 START: Row = ("/start", "Convolution", ("in",), "s")
 
 
-def test_an_addition_fused_into_the_layer_before() -> None:
+def test_an_addition_fused_into_the_layer_before_or_behind() -> None:
     a = plan(
         {},
         START,
@@ -52,9 +52,6 @@ def test_an_addition_fused_into_the_layer_before() -> None:
     assert found.pairs[1].evidence is Evidence.NEIGHBOURHOOD
     assert found.pairs[1].score == SCORE
     assert groups(b, a) == [((0,), (0,)), ((1,), (1, 2)), ((2,), (3,))]
-
-
-def test_a_layer_fused_into_the_one_behind() -> None:
     a = plan({"u": 9}, START, ("/pad", "Slice", ("s",), "u"), ("/end", "Convolution", ("u",), "w"))
     b = plan({}, START, ("/end", "Convolution", ("s",), "w"))
     assert groups(a, b) == [((0,), (0,)), ((1, 2), (1,))]
@@ -67,36 +64,28 @@ def test_neither_shape_fits_and_it_stays_alone() -> None:
         ("/odd", "Slice", ("s",), "u"),
         ("/end", "Convolution", ("u",), "w"),
     )
-    b = plan({"s": 7}, START, ("/end", "Convolution", ("s",), "w"))
-    assert align(a, b).only_a == (1,)
+    assert align(a, plan({"s": 7}, START, ("/end", "Convolution", ("s",), "w"))).only_a == (1,)
 
 
-def test_a_branch_beside_a_kept_edge_stays_alone() -> None:
+def test_a_branch_beside_a_kept_edge_and_a_reformat_stay_alone() -> None:
     a = plan(
         {}, START, ("/branch", "PointWise", ("s",), "u"), ("/end", "Convolution", ("s", "u"), "w")
     )
     b = plan({}, START, ("/end", "Convolution", ("s",), "w"))
     assert align(a, b).only_a == (1,)
-
-
-def test_reformats_are_lost_not_fused() -> None:
     a = plan({}, START, ("copy", "Reformat", ("s",), "u"), ("/end", "Convolution", ("u",), "w"))
-    b = plan({}, START, ("/end", "Convolution", ("s",), "w"))
     found = align(a, b)
     assert groups(a, b) == [((0,), (0,)), ((2,), (1,))]
     assert found.only_a == (1,)
 
 
-def test_a_chain_and_one_layer_between_the_same_groups() -> None:
+def test_what_stands_between_the_same_groups_is_one_group() -> None:
     end: Row = ("/end", "Convolution", ("v",), "w")
     a = plan(
         {"u": 9}, START, ("x1", "Convolution", ("s",), "u"), ("x2", "Pooling", ("u",), "v"), end
     )
     b = plan({}, START, ("y9", "ConvActPool", ("s",), "v"), end)
     assert groups(a, b) == [((0,), (0,)), ((1, 2), (1,)), ((3,), (2,))]
-
-
-def test_single_layers_between_the_same_groups_without_shapes() -> None:
     end: Row = ("/end", "Convolution", ("v",), "w")
     a = plan({"v": 5}, START, ("x1", "MatrixMultiply", ("s",), "v"), end)
     b = plan({"v": 6}, START, ("y9", "kgen", ("s",), "v"), end)

@@ -65,22 +65,16 @@ def test_what_has_no_partner_is_told() -> None:
     assert told["W-TIMES-UNMATCHED"].message.startswith("2 times have no layer")
     assert [one.row.name for one in found.layers[-2:]] == ["stranger", "other"]
     assert found.layers[-1].sizes is None
-
-
-def test_one_without_a_partner() -> None:
     plan = Plan(name="p", layers=(Layer(index=0, name="a"), Layer(index=1, name="b")))
     (notice,) = explore("p", plan, profile({"a": 1.0})).notices
     assert notice.message == "1 layer has no time in the plan and profile given: 'b'"
 
 
-def test_a_plan_alone_has_no_times() -> None:
+def test_a_plan_alone_has_no_times_and_a_profile_no_sizes() -> None:
     found = explore("net", tensorrt_10(), None)
     assert (found.time, found.by_type, found.notices) == (None, (), ())
     assert found.totals is not None
     assert found.totals.layers_by_type == {"Reformat": 1, "Convolution": 1, "gemm": 1}
-
-
-def test_a_profile_alone_has_no_sizes() -> None:
     found = explore("net", None, profile({"a": 1.0, "b": 3.0}))
     assert (found.totals, found.tactics, found.plan_schema) == (None, (), None)
     assert names(found, "time") == ["b", "a"]
@@ -103,7 +97,7 @@ def test_an_optimisation_profile_that_is_not_there() -> None:
         explore("net", tensorrt_10(), None, plan_profile=1)
 
 
-def test_orders() -> None:
+def test_orders_put_what_is_not_known_last() -> None:
     found = explore("net", tensorrt_10(), profile({"copy for conv": 2.0, "head_myl0_2": 3.0}))
     assert names(found, "plan") == [one.row.name for one in found.layers]
     assert names(found, "time")[:2] == ["head_myl0_2", "copy for conv"]
@@ -111,9 +105,6 @@ def test_orders() -> None:
     assert names(found, "weights")[0] == "head_myl0_2"  # 256 × 10 halves beat 108
     for by in ORDERS:
         assert sorted(names(found, by)) == names(found, "name")
-
-
-def test_what_is_not_known_goes_last() -> None:
     found = explore("net", tensorrt_10(), profile({"stranger": 9.0}))
     assert names(found, "footprint")[-1] == "stranger"
     assert names(explore("n", None, profile({"a": 1.0})), "weights") == ["a"]

@@ -37,7 +37,7 @@ def plan_of(*layers: Layer, inputs: tuple[Tensor, ...] = ()) -> Plan:
     return Plan(name="p", layers=layers, io=io)
 
 
-def test_a_plan() -> None:
+def test_the_bytes_of_plans_and_chains() -> None:
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
     totals = plan_totals(plan)
     assert (totals.layers, totals.active_layers) == (3, 2)
@@ -48,9 +48,6 @@ def test_a_plan() -> None:
     assert totals.activation_bytes == image + packed + packed + features
     assert totals.padded_activation_bytes == image + 2 * 8 * 64 * 2 + 32 * 64
     assert totals.unknown_tensors == 0
-
-
-def test_myelins_constants_are_weights() -> None:
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a")
     totals = plan_totals(plan)
     assert totals.weights_bytes == 216 + 256 * 10 * 2 + 10 * 2
@@ -58,16 +55,20 @@ def test_myelins_constants_are_weights() -> None:
     assert totals.activation_bytes == (3 * 64 * 4 + 3 * 64 * 2) + (3 * 64 * 2 + 256) + (
         features + 20
     )
+    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
+    found = [(one.tensor.name, one.written_by, one.read_by) for one in plan_tensors(plan)]
+    assert found == [
+        ("image", (), (0,)),
+        ("packed", (0,), (1,)),
+        ("features", (1,), (2,)),
+        ("flat", (2,), ()),
+    ]
 
 
-def test_a_constant_read_twice_counts_once() -> None:
+def test_constants_count_once() -> None:
     x, w, y, z = (tensor(name, 4) for name in "xwyz")
     totals = plan_totals(plan_of(layer(0, [x, w], [y]), layer(1, [y, w], [z]), inputs=(x,)))
-    assert totals.weights_bytes == 16
-    assert totals.activation_bytes == 4 * 16
-
-
-def test_constant_layers() -> None:
+    assert (totals.weights_bytes, totals.activation_bytes) == (16, 4 * 16)
     x, w, v, y = (tensor(name, 4) for name in "xwvy")
     carried = Layer(
         index=0,
@@ -79,8 +80,7 @@ def test_constant_layers() -> None:
     bare = layer(1, [], [v], "Constant")
     totals = plan_totals(plan_of(carried, bare, layer(2, [x, w, v], [y]), inputs=(x,)))
     assert totals.weights_bytes == 16 + 16  # both are FP32 in the engine
-    assert totals.activation_bytes == 32
-    assert totals.active_layers == 1
+    assert (totals.activation_bytes, totals.active_layers) == (32, 1)
 
 
 def test_chains_of_no_ops() -> None:
@@ -97,8 +97,7 @@ def test_sizes_that_are_not_known() -> None:
     y = tensor("y", 4)
     totals = plan_totals(plan_of(layer(0, [x], [y]), inputs=(x,)))
     assert (totals.activation_bytes, totals.unknown_tensors) == (16, 1)
-    names = Plan(name="p", layers=(Layer(index=0, name="a"),))
-    empty = plan_totals(names)
+    empty = plan_totals(Plan(name="p", layers=(Layer(index=0, name="a"),)))
     assert (empty.weights_bytes, empty.bias_bytes, empty.activation_bytes) == (None, None, None)
     assert empty.layers_by_precision == {"unknown": 1}
 
@@ -137,17 +136,6 @@ def test_weights_of_gemm_layers_are_no_activations(
     assert totals.activation_bytes is not None
     assert totals.weights_bytes / 2**20 == pytest.approx(weights_mib, abs=0.05)
     assert totals.activation_bytes / 2**20 == pytest.approx(activations_mib, abs=0.05)
-
-
-def test_a_chain() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
-    found = [(one.tensor.name, one.written_by, one.read_by) for one in plan_tensors(plan)]
-    assert found == [
-        ("image", (), (0,)),
-        ("packed", (0,), (1,)),
-        ("features", (1,), (2,)),
-        ("flat", (2,), ()),
-    ]
 
 
 def test_memory_used_again_and_tensors_of_no_layer() -> None:

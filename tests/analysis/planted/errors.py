@@ -18,7 +18,6 @@ Error = Callable[[Kind, Arrays, Arrays, Any], "Arrays | None"]
 def _on_channel(
     kind: Kind, reference: Arrays, honest: Arrays, change: Callable[[Any], Any]
 ) -> Arrays | None:
-    """Return the samples with one channel changed."""
     if kind.axis is None or honest[0].dtype == object:
         return None
     target, made = kind.target(reference), []
@@ -37,7 +36,6 @@ def _cast(values: Any, dtype: Any) -> Any:
 
 
 def _numeric(honest: Arrays, change: Callable[[Any], Any]) -> Arrays | None:
-    """Return all samples with their numbers changed."""
     if honest[0].dtype == object or honest[0].dtype == bool:
         return None
     return [_cast(change(one.astype(np.float64)), one.dtype) for one in honest]

@@ -64,7 +64,6 @@ class Kind:
         return made
 
     def reference(self, latent: Arrays) -> Arrays:
-        """Return the right outputs."""
         if self.is_exact:
             return latent
         return [self.finish(one).astype(np.float32) for one in latent]

@@ -44,7 +44,6 @@ class Case:
 
     @property
     def is_false_pass(self) -> bool:
-        """Whether a visible error passes."""
         return self.is_visible and self.passes
 
 
@@ -54,14 +53,12 @@ def _seed(*parts: Any) -> int:
 
 @lru_cache(maxsize=64)
 def outputs(name: str, seed: int) -> tuple[Arrays, Arrays]:
-    """Return the values before the last activation, and the reference outputs."""
     kind = KINDS[name]
     latent = kind.draw(np.random.default_rng(_seed(name, seed)))
     return latent, kind.reference(latent)
 
 
 def honest(name: str, row: str, seed: int, draw: int = -1, gain: float = 1.0) -> Arrays:
-    """Return an honest run's outputs."""
     latent, _ = outputs(name, seed)
     rng = np.random.default_rng(_seed(name, row, seed, draw, gain))
     return KINDS[name].noisy(latent, row, rng, gain)
@@ -125,7 +122,6 @@ def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: boo
 
 
 def cases(kind: Kind, row: str, seed: int = 0, *, with_noise: bool = True) -> Iterator[Case]:
-    """Yield each error planted in one kind of output."""
     for error in ERRORS:
         wrong = planted(kind, row, error, seed)
         if wrong is None:
@@ -144,7 +140,6 @@ def cases(kind: Kind, row: str, seed: int = 0, *, with_noise: bool = True) -> It
 def honest_failures(
     kind: Kind, row: str, seeds: int, *, with_noise: bool = True
 ) -> list[tuple[int, frozenset[str]]]:
-    """Return the honest runs that fail, with the reasons."""
     failures = []
     for seed in range(seeds):
         found = judged(kind.name, row, seed, honest(kind.name, row, seed), with_noise=with_noise)

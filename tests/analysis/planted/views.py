@@ -128,8 +128,7 @@ def anchors(reference: Arrays, candidate: Arrays) -> View:
         (each,) = one
         center, size, scores = each[:2], each[2:4], each[4:]
         best = np.nan_to_num(scores, nan=-np.inf).argmax(0)
-        corners = np.vstack([center - size / 2, center + size / 2])
-        return np.vstack([corners, scores.max(0), best]).T
+        return np.vstack([np.vstack([center - size / 2, center + size / 2]), scores.max(0), best]).T
 
     return _detected([rows(one) for one in reference], [rows(one) for one in candidate])
 
@@ -175,10 +174,8 @@ def dynamic_columns(reference: Arrays, candidate: Arrays) -> View:
 
 
 def numbers(reference: Arrays, candidate: Arrays) -> View:
-    """Each value by itself."""
     return View(np.zeros(0), np.concatenate([one.reshape(-1, 1) for one in candidate]))
 
 
 def elements(reference: Arrays, candidate: Arrays) -> View:
-    """Every element, equal or not."""
     return View(np.concatenate([one.ravel() for one in candidate]), NOTHING)

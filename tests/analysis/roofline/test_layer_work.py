@@ -48,7 +48,7 @@ def layer(kind: str, reads: list[tuple], writes: list[tuple], **own: Any) -> Lay
     )
 
 
-def test_a_plan() -> None:
+def test_products_of_plans_and_kernels_that_are_inputs() -> None:
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
     copy, conv, no_op = (work for _, work in works_of(plan))
     assert (copy.macs, copy.source, copy.moved_bytes) == (None, None, 768 + 384)
@@ -58,14 +58,8 @@ def test_a_plan() -> None:
     assert (conv.compute_efficiency(None), conv.memory_efficiency(0.0)) == (None, None)
     assert no_op == LayerWork()
     assert copy.arithmetic_intensity is None
-
-
-def test_gemm_of_tensorrt_10() -> None:
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a")
     assert works_of(plan)[-1][1].macs == 2560
-
-
-def test_a_kernel_that_is_an_input_may_stand_before_the_data() -> None:
     shapes = [(8, 4, 3, 3), (1, 4, 8, 8)]
     one = layer(
         "Convolution", shapes, [(1, 8, 6, 6)], Kernel=[3, 3], Groups=1, ConvXAsActInputIdx=1
@@ -148,8 +142,7 @@ def test_goldens(shared, name: str) -> None:
     stem = shared / "trex-examples" / name
     plan, _ = parse_plan(stem.with_name(f"{name}.graph.json").read_bytes(), name)
     profile, _ = parse_profile(stem.with_name(f"{name}.profile.json").read_bytes(), name)
-    joined = attribute(plan, profile)
-    every = zip(joined.layers, layer_work(plan), strict=True)
+    every = zip(attribute(plan, profile).layers, layer_work(plan), strict=True)
     found = [
         (one.layer, one.timing, work) for one, work in every if one.layer.type == "Convolution"
     ]
@@ -186,10 +179,8 @@ def test_the_same_network_computes_the_same(shared) -> None:
 
 
 def test_groups() -> None:
-    one = Layer(index=0, name="a", attributes={"ConvGroups": 4})
-    assert groups_of(one) == 4
-    other = Layer(index=0, name="a", attributes={"Groups": 0})
-    assert groups_of(other) is None
+    assert groups_of(Layer(index=0, name="a", attributes={"ConvGroups": 4})) == 4
+    assert groups_of(Layer(index=0, name="a", attributes={"Groups": 0})) is None
 
 
 DIMS = st.integers(1, 9)
@@ -230,13 +221,15 @@ def test_what_goes_not_together(source, result, kernel, groups) -> None:
     assert deconvolution(source, result, kernel, groups) is None
 
 
-def test_deconvolution() -> None:
+def test_deconvolutions_and_windows() -> None:
     found = deconvolution((1, 48, 37, 37), (1, 48, 148, 148), (4, 4), 1)
     assert mnk(found) == (1369, 768, 48, 1)
     assert found
     assert found.macs == 37 * 37 * 48 * 48 * 16
-    grouped = deconvolution((2, 8, 5), (2, 4, 10), (2,), 4)
-    assert mnk(grouped) == (10, 2, 2, 4)
+    assert mnk(deconvolution((2, 8, 5), (2, 4, 10), (2,), 4)) == (10, 2, 2, 4)
+    assert pooled_extent(10, 3, 1, 0, 2) == 6
+    assert pooled_extent(2, 3, 1, 0, 1) is None
+    assert pooled_extent(8, 3, 0, 0, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -245,12 +238,6 @@ def test_deconvolution() -> None:
 )
 def test_windows_by_padding_mode(mode: str, expected: int) -> None:
     assert pooled_extent(224, 7, 2, 6, 1, mode) == expected
-
-
-def test_windows() -> None:
-    assert pooled_extent(10, 3, 1, 0, 2) == 6
-    assert pooled_extent(2, 3, 1, 0, 1) is None
-    assert pooled_extent(8, 3, 0, 0, 1) is None
 
 
 @pytest.mark.parametrize(

@@ -29,16 +29,12 @@ def drifting() -> Samples:
     return Samples(metric="latency", values_ms=frozen(values + noise))
 
 
-def test_latency_is_of_the_headline_series() -> None:
+def test_latency_is_of_the_headline_series_and_every_metric_has_its_summary() -> None:
     run = measured_run()
     view = RunView(run)
-    assert view.id == run.id
-    assert view.latency.metric == "latency"
+    assert (view.id, view.latency.metric) == (run.id, "latency")
     assert view.latency.median_ms == np.median(run.samples[0].values_ms)
     assert view.latency is RunView.latency.__get__(view)
-
-
-def test_every_metric_has_its_summary() -> None:
     view = RunView(imported_run())
     assert [one.metric for one in view.summaries] == ["trtexec_latency", "gpu_compute"]
     assert view.latency.metric == "trtexec_latency"
@@ -46,9 +42,11 @@ def test_every_metric_has_its_summary() -> None:
         view.run.series("gpu_compute").values_ms
     )
     assert view.summary("enqueue") is None
+    empty = Samples(metric="latency", values_ms=frozen([]))
+    assert RunView(measured_run(samples=(empty,))).latency is None
 
 
-def test_a_run_without_samples_has_no_figures() -> None:
+def test_a_run_without_samples_has_no_figures_and_is_named() -> None:
     view = RunView(failed_run())
     assert view.latency is None
     assert view.summaries == ()
@@ -61,11 +59,10 @@ def test_a_run_without_samples_has_no_figures() -> None:
     assert view.layer_sum_ratio is None
     assert view.plan_totals is None
     assert view.notices == ()
-
-
-def test_an_empty_series_is_no_headline() -> None:
-    empty = Samples(metric="latency", values_ms=frozen([]))
-    assert RunView(measured_run(samples=(empty,))).latency is None
+    assert repr(RunView(failed_run())) == (
+        "<RunView deadbeef0001 squeezenet.onnx on ort-cpu:fp32: crashed>"
+    )
+    assert "median 4." in repr(RunView(measured_run()))
 
 
 def test_notices_put_warnings_first_and_drop_repeats() -> None:
@@ -73,44 +70,25 @@ def test_notices_put_warnings_first_and_drop_repeats() -> None:
     two = Notice(code="W-B", message="b")
     view = RunView(measured_run(samples=(), notices=(one, two, one)))
     assert view.notices == (two, one)
-
-
-def test_notices_of_one_code_with_different_words_all_stay() -> None:
     notices = tuple(Notice(code="I-A", message=name, level="info") for name in "xy")
     assert RunView(measured_run(samples=(), notices=notices)).notices == notices
-
-
-def test_notices_follow_from_the_samples() -> None:
     view = RunView(measured_run(samples=(drifting(),), notices=()))
     assert "W-DRIFT" in [one.code for one in view.notices]
-
-
-def test_a_stored_notice_stands_before_a_derived_one_of_its_code() -> None:
     stored = Notice(code="W-DRIFT", message="said when it was measured")
     view = RunView(measured_run(samples=(drifting(),), notices=(stored,)))
     assert [one for one in view.notices if one.code == "W-DRIFT"] == [stored]
 
 
-def test_a_sum_of_medians_is_compared_with_the_median() -> None:
+def test_sums_of_layers_are_compared_with_the_whole_and_shared_out() -> None:
     view = RunView(measured_run())
     assert view.layer_sum_ms == pytest.approx(0.98 * 4.6)
     assert view.layer_sum_ratio == pytest.approx(0.98 * 4.6 / view.latency.median_ms)
     assert view.layer_sum.whole_metric == "latency"
-
-
-def test_layer_sum_of_a_gpu_run_is_held_against_gpu_time() -> None:
     view = RunView(imported_run())
     assert view.layer_sum.whole_metric == "gpu_compute"
     assert view.layer_sum_ratio == pytest.approx(0.7 / view.summary("gpu_compute").mean_ms)
-
-
-def test_plan_totals() -> None:
     totals = RunView(imported_run()).plan_totals
     assert (totals.layers, totals.active_layers) == (4, 4)
-
-
-def test_time_by_precision_and_type() -> None:
-    view = RunView(imported_run())
     assert [(one.key, one.layers) for one in view.time_by_precision] == [
         ("INT8", 2),
         ("FP32", 1),
@@ -119,16 +97,21 @@ def test_time_by_precision_and_type() -> None:
     assert [one.key for one in view.time_by_type] == ["Convolution", "Reformat", "gemm"]
 
 
-def test_histogram_holds_every_sample() -> None:
+def test_the_histogram_and_the_curve_are_of_the_samples() -> None:
     found = RunView(measured_run()).histogram
     assert sum(found.counts) + found.n_below + found.n_above == 600
-
-
-def test_representation_names_the_run_and_its_median() -> None:
-    assert repr(RunView(failed_run())) == (
-        "<RunView deadbeef0001 squeezenet.onnx on ort-cpu:fp32: crashed>"
-    )
-    assert "median 4." in repr(RunView(measured_run()))
+    values = np.random.default_rng(4).lognormal(0, 0.3, 500)
+    curve = percentile_curve(Samples(metric="latency", values_ms=frozen(values)))
+    assert [one.p for one in curve] == list(POINTS)
+    assert [one.value_ms for one in curve] == [percentile(values, p) for p in POINTS]
+    by_p = {one.p: one for one in curve}
+    assert by_p[99].needed_n == by_p[1].needed_n == 459
+    assert by_p[99.9].mark is Mark.SAMPLES
+    assert by_p[50].mark is None
+    for values in (bursty_tail(), bursty_tail(400), np.random.default_rng(1).normal(2, 0.1, 700)):
+        samples = Samples(metric="latency", values_ms=frozen(values))
+        curve = percentile_curve(samples)
+        assert all(one in curve for one in describe(samples).percentiles)
 
 
 def test_frames_hold_every_sample_and_layer() -> None:
@@ -143,9 +126,6 @@ def test_frames_hold_every_sample_and_layer() -> None:
     layers = view.layers_to_pandas()
     assert layers.time_ms.sum() == pytest.approx(4.6 * 0.98)  # medians
     assert layers.name.tolist() == [one.name for one in view.layers]
-
-
-def test_polars_and_arrow_agree_with_pandas() -> None:
     pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
     view = RunView(imported_run())
@@ -161,8 +141,7 @@ def test_the_steps_of_the_samples_count_and_not_the_nominal_clock() -> None:
     stepped = np.round(fine.samples[0].values_ms / 0.2) * 0.2
     coarse = (replace(fine.samples[0], values_ms=frozen(stepped)),)
     assert "W-TIMER" not in {notice.code for notice in RunView(nominal).notices}
-    found = RunView(replace(fine, samples=coarse)).notices
-    assert "W-TIMER" in {notice.code for notice in found}
+    assert "W-TIMER" in {notice.code for notice in RunView(replace(fine, samples=coarse)).notices}
 
 
 def test_series_that_carry_no_statistics_have_none() -> None:
@@ -205,24 +184,6 @@ def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
     assert RunView(measured_run()).plan_view is None
 
 
-def test_curve_is_the_percentiles_of_the_samples() -> None:
-    values = np.random.default_rng(4).lognormal(0, 0.3, 500)
-    curve = percentile_curve(Samples(metric="latency", values_ms=frozen(values)))
-    assert [one.p for one in curve] == list(POINTS)
-    assert [one.value_ms for one in curve] == [percentile(values, p) for p in POINTS]
-    by_p = {one.p: one for one in curve}
-    assert by_p[99].needed_n == by_p[1].needed_n == 459
-    assert by_p[99.9].mark is Mark.SAMPLES
-    assert by_p[50].mark is None
-
-
-def test_the_curve_says_of_a_percentile_what_the_summary_says() -> None:
-    for values in (bursty_tail(), bursty_tail(400), np.random.default_rng(1).normal(2, 0.1, 700)):
-        samples = Samples(metric="latency", values_ms=frozen(values))
-        curve = percentile_curve(samples)
-        assert all(one in curve for one in describe(samples).percentiles)
-
-
 def test_samples_are_tidy_and_warm_up_comes_first() -> None:
     samples = (
         Samples(
@@ -244,8 +205,7 @@ def test_samples_are_tidy_and_warm_up_comes_first() -> None:
 
 def test_layers_join_their_nodes() -> None:
     columns = layer_columns((LayerRow(index=3, name="a", onnx_nodes=("x", "y")),))
-    assert columns["onnx_nodes"] == ["x;y"]
-    assert columns["time_ms"] == [None]
+    assert (columns["onnx_nodes"], columns["time_ms"]) == (["x;y"], [None])
     assert {len(column) for column in columns.values()} == {1}
 
 
@@ -272,9 +232,6 @@ def test_parts_and_outside_are_medians_of_their_own() -> None:
     assert found.parts == (("h2d", 1.0), ("gpu_compute", 6.0), ("d2h", 2.0))
     assert found.outside_ms == 2.0  # of 1, 2 and 7: the rest request by request
     assert found.enqueue_ms == 0.2
-
-
-def test_without_copies_there_are_fewer_parts() -> None:
     found = round_trip(run(latency=[9.0, 11.0], gpu_compute=[8.0, 8.0]))
     assert found is not None
     assert found.parts == (("gpu_compute", 8.0),)
@@ -301,9 +258,6 @@ def test_a_period_is_the_whole_by_the_queries() -> None:
     assert found is not None
     assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
     assert found.enqueue_ms == 0.2
-
-
-def test_streams_that_overlap_leave_less_than_no_gap() -> None:
     found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
     assert found is not None
     assert found.gap_ms == -1.0

@@ -1,5 +1,3 @@
-"""A suite's figures: tidy table, speed-up, the older scripts' tables and gains."""
-
 from io import BytesIO
 
 import pytest
@@ -62,16 +60,12 @@ def parquet_of(columns: dict, numbers=frozenset({"figure"})):
     return parquet.read_table(BytesIO(to_parquet(columns, numbers=numbers)))
 
 
-def test_speed_up_is_counted_from_the_baseline() -> None:
+def test_speed_up_is_counted_from_the_baseline_at_each_shape() -> None:
     made = zoo()
     assert speed_ups(made)["net-ort-trt-None"] == 4.0
     assert speed_ups(made)["net-ort-cpu-None"] == 1.0
     assert "bert-ort-cpu-None" not in speed_ups(made)
-    other = result(made.rows, baseline="ort-cuda")
-    assert speed_ups(other)["net-ort-cpu-None"] == 0.4
-
-
-def test_shapes_are_compared_each_with_its_own() -> None:
+    assert speed_ups(result(made.rows, baseline="ort-cuda"))["net-ort-cpu-None"] == 0.4
     made = result(
         [
             timed(cell("net", spec, batch=batch), ms)
@@ -86,7 +80,7 @@ def test_shapes_are_compared_each_with_its_own() -> None:
     assert [speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
 
 
-def test_a_row_for_each_cell_and_metric() -> None:
+def test_a_row_for_each_cell_metric_and_python() -> None:
     columns = tidy_columns(zoo())
     assert tuple(columns) == COLUMNS
     assert len({len(one) for one in columns.values()}) == 1
@@ -100,9 +94,6 @@ def test_a_row_for_each_cell_and_metric() -> None:
     assert columns["cell"].count("bert-ort-cpu-None") == 1
     assert (columns["metric"][at], columns["value"][at]) == (None, None)
     assert (columns["status"][at], columns["reason"][at]) == ("timed_out", "did not end within 8 s")
-
-
-def test_the_same_backend_of_two_pythons_is_told_apart() -> None:
     columns = tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
     told = zip(columns["backend"], columns["environment"], columns["spec"], strict=True)
     assert list(told) == [("ort-cpu", None, "ort-cpu"), ("ort-cpu", "old", "ort-cpu@old")]
@@ -165,20 +156,14 @@ def test_a_name_of_the_scripts_is_of_one_python() -> None:
     assert info["ONNX Runtime"] == "1.16.3; 1.31.1"
 
 
-def test_status_is_each_models_own() -> None:
+def test_the_scripts_tables_have_their_figures_and_units() -> None:
     net, bert = lines("status")
     assert (net["ORT-CPUFp32"], net["TRTFp32"], net["ORT-TRTFp16"]) == ("Pass", "Pass", None)
     assert (bert["ORT-CPUFp32"], bert["ORT-CUDAFp32"], bert["TRTFp32"]) == ("Fail", "Fail", None)
-
-
-def test_failures_by_the_scripts_kinds() -> None:
     assert [(one["ep"], one["error type"], one["error message"]) for one in lines("fail")] == [
         ("ORT-CPUFp32", "runtime error", "timed out: did not end within 8 s"),
         ("ORT-CUDAFp32", "result accuracy issue", "wrong: y: too far"),
     ]
-
-
-def test_latency_and_gains() -> None:
     net, bert = lines("latency")
     assert (net["ORT-TRTFp32 \nmean (ms)"], net["ORT-TRTFp32 \n90th percentile (ms)"]) == (5.0, 5.5)
     assert net["ORT-TRTFp32 \npeak memory usage (MiB)"] == 3.0
@@ -186,18 +171,12 @@ def test_latency_and_gains() -> None:
     assert net["EP v Standalone TRT fp32 \ngain (mean) (%)"] == pytest.approx(100 * (4 - 5) / 4)
     assert net["TRT v CUDA EP fp16 \ngain (mean) (%)"] is None
     assert set(bert.values()) == {"bert", None}
-
-
-def test_metrics_are_shares_and_microseconds() -> None:
     (net,) = lines("metrics")
     assert net["% CUDA operators (not fall back to CPU)"] == 0.9
     assert (net["Total TRT operators"], net["Total operators"]) == (75, 100)
     assert net["% TRT operator"] == 0.75
     assert (net["Total TRT execution time"], net["Total execution time"]) == (2_000.0, 3_000.0)
     assert net["% TRT execution time"] == pytest.approx(2 / 3)
-
-
-def test_success_has_a_row_for_each_that_was_measured() -> None:
     found = lines("success")
     assert [one["device"] for one in found] == [
         "ORT-CPUFp32",
@@ -211,9 +190,6 @@ def test_success_has_a_row_for_each_that_was_measured() -> None:
     assert (first["QPS"], first["average_latency_ms"], first["test_times"]) == (50.0, 20.0, 200)
     assert first["latency_variance"] == pytest.approx(1e3 * 0.002**2)  # of seconds, as they had it
     assert found[3]["engine"] == "tensorrt"
-
-
-def test_sessions_are_in_seconds() -> None:
     net, bert = lines("session")
     assert net["ORT-TRTFp32 \nsession creation time (s)"] == 4.5
     made = timed(cell("net", "ort-trt"), 5.0, figures={"load": 700.0, "cold_load": 9_000.0})
@@ -226,8 +202,7 @@ def test_sessions_are_in_seconds() -> None:
 
 def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
     """As medians of the same requests in turn; the difference is of the two medians."""
-    run = with_device_latency(process(4.0), 0.75)
-    found = {one.metric: one.value for one in run_figures(run)}
+    found = {one.metric: one.value for one in run_figures(with_device_latency(process(4.0), 0.75))}
     assert found["device_latency"] == pytest.approx(0.75 * found["latency"])
     assert found["copies"] == pytest.approx(0.25 * found["latency"])
     assert not {"device_latency", "copies"} & {one.metric for one in run_figures(process(4.0))}
@@ -252,28 +227,23 @@ def test_a_run_that_failed_has_no_figures() -> None:
     assert run_figures(run) == ()
 
 
-def test_parquet_holds_the_same_table() -> None:
+def test_parquet_holds_the_same_table_with_every_figure_and_sign() -> None:
     columns = tidy_columns(zoo())
     found = parquet_of(columns, NUMBERS)
-    assert found.to_pydict() == columns
-    assert str(found.schema.field("value").type) == "double"
+    assert (found.to_pydict(), str(found.schema.field("value").type)) == (columns, "double")
     assert str(found.schema.field("precision").type) == "string"
-
-
-def test_parquet_keeps_every_figure_and_sign() -> None:
     columns = {
         "figure": [0.1 + 0.2, 5e-324, -0.0, 7, float("inf"), float("-inf"), None],
         "text": ["", "null", '"a",\n\\b', "中\0", "x" * (3 << 20), "1.5", None],
     }
     found = parquet_of(columns).to_pydict()
-    assert found == columns
-    assert str(found["figure"][2]) == "-0.0"
+    assert (found, str(found["figure"][2])) == (columns, "-0.0")
     (nan,) = parquet_of({"figure": [float("nan")]}).to_pydict()["figure"]
     assert nan != nan
     assert parquet_of({"figure": []}).to_pydict() == {"figure": []}
 
 
-def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
+def test_a_name_of_the_scripts_is_of_its_python_and_precision() -> None:
     made = result(
         [
             timed(cell("a", "ort-cuda:fp16"), 2.0),
@@ -285,9 +255,6 @@ def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
     assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
     assert line["ort-trt:fp16 \nmean (ms)"] is None
     assert line["TRT v CUDA EP fp16 \ngain (mean) (%)"] == 50.0
-
-
-def test_a_model_without_an_fp16_part_is_not_called_fp16() -> None:
     half = cell("net", "ort-cpu:fp16")
     for codes, called in (((), "fp16"), (("W-NOT-FP16",), None)):
         suite = result([timed(half, 2.0, warnings=codes)])

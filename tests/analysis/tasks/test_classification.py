@@ -33,22 +33,16 @@ def test_shares_are_those_of_sorting() -> None:
     assert found.more["top1_low"] < found.values["top1"] < found.more["top1_high"]
 
 
-def test_of_equal_scores_the_lower_number_is_better() -> None:
+def test_of_equal_scores_the_lower_number_is_better_and_nan_is_wrong() -> None:
     scorer = ClassificationTask({}).against_targets()
     scorer.add(answers(np.array([[1.0, 1.0, 0.0]])), 0)
     scorer.add(answers(np.array([[1.0, 1.0, 0.0]])), 1)
     assert scorer.result().values["top1"] == 50.0
-
-
-def test_nan_counts_as_wrong_and_is_said() -> None:
     scorer = ClassificationTask({}).against_targets()
     scorer.add(answers(np.array([[np.nan, 1.0, 0.0]])), 1)
     found = scorer.result()
     assert found.values["top1"] == 0
     assert [one.code for one in found.notices] == ["W-SCORES-NOT-FINITE"]
-
-
-def test_a_class_alone_has_no_five_best() -> None:
     scorer = ClassificationTask({}).against_targets()
     scorer.add(answers(np.array([3])), 3)
     scorer.add(answers(np.array([2])), 3)
@@ -74,14 +68,11 @@ def test_agreement_is_that_of_the_comparison_of_tensors(seed: int) -> None:
     assert (found["top1"], found["top5"]) == (wanted.top1_pct, wanted.top5_pct)
 
 
-def test_classes_beyond_the_output_are_refused() -> None:
+def test_wilson_s_interval_of_a_share_and_classes_beyond_the_output() -> None:
     with pytest.raises(UsageError, match="the output has 3 classes"):
         ClassificationTask({}).against_targets().add(answers(np.zeros((1, 3))), 3)
     with pytest.raises(UsageError, match="no output holds scores"):
         ClassificationTask({}).against_targets().add(answers(np.zeros((2, 3, 4, 5))), 0)
-
-
-def test_wilson_s_interval_of_a_share() -> None:
     low, high = wilson_pct(8, 10)
     assert (low, high) == (pytest.approx(49.0, abs=0.1), pytest.approx(94.3, abs=0.1))
     assert wilson_pct(0, 0) == (None, None)

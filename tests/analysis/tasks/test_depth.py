@@ -51,7 +51,7 @@ def pictures(count: int) -> list[tuple[Any, Any]]:
     return made
 
 
-def test_means_over_pictures_are_those_written_out() -> None:
+def test_means_over_pictures_are_those_written_out_by_pixel_or_picture() -> None:
     scorer = DepthTask({"max_depth": "10"}).against_targets()
     wanted = []
     for given, target in pictures(20):
@@ -64,9 +64,6 @@ def test_means_over_pictures_are_those_written_out() -> None:
     for name in wanted[0]:
         mean = math.fsum(one[name] for one in wanted) / len(wanted)
         assert found[name] == pytest.approx(mean, rel=1e-9), name
-
-
-def test_pixels_and_pictures_are_weighted_differently() -> None:
     scorer = DepthTask({"align": "none"}).against_targets()
     few, many = np.full((2, 2), 1.0), np.full((20, 20), 1.0)
     scorer.add(answers(few * 2), few)
@@ -112,7 +109,7 @@ def test_maps_are_brought_to_the_size_of_the_target() -> None:
     assert scorer.result().values["abs_rel"] < 0.001  # a plane, but for its repeated edges
 
 
-def test_what_cannot_be_stated_is_none() -> None:
+def test_what_cannot_be_stated_is_none_and_no_maps_are_refused() -> None:
     target = np.full((4, 4), 2.0)
     holed = np.full((4, 4), 2.0)
     holed[1, 1] = np.nan
@@ -123,6 +120,12 @@ def test_what_cannot_be_stated_is_none() -> None:
     found = scorer.result()
     assert set(found.values.values()) == {None}
     assert [one.code for one in found.notices] == ["W-DEPTH-NOT-FINITE"]
+    with pytest.raises(UsageError, match="no output is a map"):
+        DepthTask({}).against_targets().add(answers(np.zeros(7)), np.ones((2, 2)))
+    with pytest.raises(UsageError, match="no output is called"):
+        DepthTask({"output": "depht"}).against_targets().add(
+            answers(np.zeros((4, 4))), np.ones((2, 2))
+        )
 
 
 def test_agreement_is_of_maps_from_0_to_1_and_says_what_that_hides() -> None:
@@ -157,15 +160,6 @@ def test_options_are_checked(options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         DepthTask(options)
     assert said in f"{caught.value} {caught.value.hint}"
-
-
-def test_an_answer_without_maps_is_refused() -> None:
-    with pytest.raises(UsageError, match="no output is a map"):
-        DepthTask({}).against_targets().add(answers(np.zeros(7)), np.ones((2, 2)))
-    with pytest.raises(UsageError, match="no output is called"):
-        DepthTask({"output": "depht"}).against_targets().add(
-            answers(np.zeros((4, 4))), np.ones((2, 2))
-        )
 
 
 @pytest.mark.parametrize("factor", [1.01, 1 / 1.01, 1.005])

@@ -1,5 +1,3 @@
-"""An upgrade and its repetition, verdict by verdict."""
-
 import pytest
 
 from enginescope.analysis.upgrade.reproduced import (

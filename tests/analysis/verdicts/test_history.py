@@ -1,5 +1,3 @@
-"""A job over time: sittings, levels, and what changed with them."""
-
 import numpy as np
 import pytest
 
@@ -41,9 +39,6 @@ def test_a_change_of_level_and_what_changed_with_it() -> None:
     ]
     assert [(one.first, one.last) for one in found.levels] == [(0, 11), (12, 23)]
     assert found.levels[1].value == pytest.approx(4.4, rel=0.01)
-
-
-def test_what_also_changed_without_effect_comes_later() -> None:
     environments = {
         0: host(onnxruntime="1.20", numpy="1"),
         5: host(onnxruntime="1.21", numpy="1"),
@@ -57,18 +52,16 @@ def test_what_also_changed_without_effect_comes_later() -> None:
     ]
 
 
-def test_a_rate_that_rises_got_better() -> None:
+def test_a_rate_that_rises_got_better_and_a_missing_figure_has_no_history() -> None:
     found = only(over_days(STEP), "throughput")
     assert found.unit == "/s"
     (change,) = found.sure
     assert (change.estimate.ratio < 1, change.is_worse) == (True, True)
-
-
-def test_a_job_without_the_figure_has_no_history() -> None:
     assert histories(over_days(STEP), "engine_size") == ()
 
 
-def test_runs_shortly_after_each_other_are_one_sitting() -> None:
+def test_runs_of_a_job_and_machine_shortly_after_each_other_are_one_sitting() -> None:
+
     def at(minute: int, median_ms: float = 4.0, **more):
         return process(median_ms, minute, **more)
 
@@ -80,9 +73,6 @@ def test_runs_shortly_after_each_other_are_one_sitting() -> None:
     assert len(only([at(0), at(50), at(59)], sitting_s=600).points) == 2
     other = at(20, environment=host(tensorrt="10.4"))
     assert len(only([at(0, environment=host(tensorrt="10.3")), other]).points) == 2
-
-
-def test_a_series_for_every_job_and_machine() -> None:
     gpu = Environment(devices=(Device(name="H200"),))
     runs = [
         *over_days([4.0] * 3),
@@ -96,7 +86,7 @@ def test_a_series_for_every_job_and_machine() -> None:
     ]
 
 
-def test_a_series_names_its_evidence() -> None:
+def test_a_series_names_its_evidence_and_counts_failed_runs() -> None:
     printed = replace(process(4.0, 0), samples=(), tool=ToolReport(tool="x", throughput_per_s=250))
     for runs, metric, evidence in (
         (over_days(STEP), "latency", "separate processes"),
@@ -106,9 +96,6 @@ def test_a_series_names_its_evidence() -> None:
         found = only(runs, metric)
         assert found.evidence.value == evidence
         assert span_text(found).endswith(f"; evidence: {evidence}")
-
-
-def test_failed_runs_are_counted() -> None:
     found = only([*over_days([4.0] * 3), crashed(9)])
     assert (len(found.points), found.failed) == (3, 1)
     other = [crashed(8, of=job(spec="trt")), crashed(9, of=job("other.onnx"))]
@@ -124,17 +111,11 @@ def test_a_point_is_its_run_with_interval_commit_and_tags() -> None:
         assert (point.commit, point.tags) == (run.environment.commit.short, ("nightly", "main"))
         values = run.headline.values_ms
         assert values.min() < point.lowest < point.value < point.highest < values.max()
-
-
-def test_points_of_a_figure_without_an_interval_are_its_value() -> None:
     runs = over_days([4.0, 4.0], peak_memory_bytes=0.5)
     (point, _) = only(runs, "peak_memory").points
     assert (point.value, point.lowest, point.highest) == (0.5, 0.5, 0.5)
     assert point.tags == ()
     assert histories(over_days([4.0], peak_memory_bytes=0), "peak_memory") == ()
-
-
-def test_a_series_of_samples_beside_the_latency() -> None:
     runs = [with_device_latency(run, 0.5) for run in over_days([4.0, 4.0])]
     found = only(runs, "device_latency")
     assert [one.value for one in found.points] == pytest.approx([2.0, 2.0], rel=0.01)
@@ -192,9 +173,12 @@ def test_facts_and_their_order() -> None:
     assert facts_of(before)["model"] == "a" * 12
 
 
-def test_the_version_of_an_imported_run_is_its_tools() -> None:
+def test_versions_of_imported_runs_and_containers_are_facts() -> None:
     run = process(4.0, tool=ToolReport(tool="trtexec", tool_version="8.6.1"))
     assert facts_of(run)["TensorRT"] == "8.6.1"
+    bare = process(4.0, environment=Environment(host=Host(name="one")))
+    boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
+    assert [str(one) for one in fact_changes(bare, boxed)] == ["container none → docker"]
 
 
 def test_facts_of_the_machine_by_name() -> None:
@@ -213,12 +197,6 @@ def test_facts_of_the_machine_by_name() -> None:
         "driver": "570 + 580",
     }
     assert facts_of(process(4.0, environment=Environment())) == {}
-
-
-def test_a_container_counts_where_one_run_alone_has_it() -> None:
-    bare = process(4.0, environment=Environment(host=Host(name="one")))
-    boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
-    assert [str(one) for one in fact_changes(bare, boxed)] == ["container none → docker"]
 
 
 @pytest.mark.parametrize(
@@ -280,13 +258,8 @@ def test_a_history_computes_one_interval_for_each_run(monkeypatch) -> None:
     calls = counted(monkeypatch)
     runs = [many_series(number) for number in range(12)]
     (found,) = histories(runs, sitting_s=0)
-    assert len(found.points) == 12
-    assert len(calls) == 12
+    assert (len(found.points), len(calls)) == (12, 12)
     assert found.points[0].lowest == RunView(runs[0]).latency.median_interval.low
-
-
-def test_one_metric_of_a_run_is_described_alone(monkeypatch) -> None:
-    calls = counted(monkeypatch)
     view = RunView(many_series(1))
     assert view.summary("gpu_compute").metric == "gpu_compute"
     assert len(calls) == 1  # the median

@@ -1,5 +1,3 @@
-"""Sides held against the first, and what weakens that."""
-
 import numpy as np
 import pytest
 
@@ -37,21 +35,17 @@ def codes(found) -> dict[str, str]:
     return {one.code: one.message for one in measured_notices(found)}
 
 
-def test_sides_in_turn_are_held_to_the_confidence_of_their_looks() -> None:
+def test_all_sides_are_held_against_the_first_at_the_confidence_of_their_looks() -> None:
     found = compare_sides(named(*in_turn(1.05)), CompareConfig(confidence=0.5))
     headline = found.pairs[0].headline
     assert headline.kind is VerdictKind.SLOWER
     assert headline.estimate.interval.confidence == LOOK_CONFIDENCE
     assert found.comparison == COMPARISON
     assert found.is_decided
-
-
-def test_all_are_held_against_the_first() -> None:
     a, b = in_turn(1.05)
     found = compare_sides(named(a, b, a))
     assert [(one.a, one.b) for one in found.pairs] == [("A", "B"), ("A", "C")]
-    kinds = [one.headline.kind for one in found.pairs]
-    assert kinds == [VerdictKind.SLOWER, VerdictKind.SAME]
+    assert [one.headline.kind for one in found.pairs] == [VerdictKind.SLOWER, VerdictKind.SAME]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +183,7 @@ def test_each_side_of_many_processes_has_its_own_figures() -> None:
     assert alike == "fell by 3 % (in 2 of 12 processes of A and 1 of 12 processes of B)"
 
 
-def test_figures_of_both_sides_stand_in_one_sentence() -> None:
+def test_figures_of_both_sides_and_the_same_advice_stand_in_one_sentence() -> None:
     a, b = in_turn(1.0)
     advice = "; measure again when the machine is idle"
     sides = [
@@ -202,6 +196,10 @@ def test_figures_of_both_sides_stand_in_one_sentence() -> None:
         "busy machine: other load: 1.3 (A) and 1.5 (B) of 2 cores busy; measure again when the "
         "machine is idle (at worst, in all processes)"
     )
+    sides = (
+        (replace(process(at), notices=(load(at, advice="; measure again"),)),) for at in (1.0, 1.5)
+    )
+    assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
 def test_an_early_end_says_the_corrected_ratio_first() -> None:
@@ -211,13 +209,6 @@ def test_an_early_end_says_the_corrected_ratio_first() -> None:
     assert codes(found)["I-OVERSTATED"].endswith(
         f"corrected, B is {verdict.corrected_ratio:.3f} × A, not {verdict.estimate.ratio:.3f} × A"
     )
-
-
-def test_the_same_advice_comes_once() -> None:
-    sides = (
-        (replace(process(at), notices=(load(at, advice="; measure again"),)),) for at in (1.0, 1.5)
-    )
-    assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
 @pytest.mark.parametrize(
@@ -292,14 +283,10 @@ def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     assert told.pairs[0].headline.kind is VerdictKind.SLOWER
 
 
-def test_the_threshold_is_held_to_the_floor_of_the_usual_rounds() -> None:
-    found = compare_sides(named(*in_turn(1.0)), floors=(FLOOR,))
-    assert "1.5 %" in codes(found)["W-BELOW-FLOOR"]
+def test_the_threshold_is_held_to_the_floor_of_the_model_else_the_noisiest() -> None:
+    assert "1.5 %" in codes(compare_sides(named(*in_turn(1.0)), floors=(FLOOR,)))["W-BELOW-FLOOR"]
     wide = compare_sides(named(*in_turn(1.0)), CompareConfig(threshold_pct=2), (FLOOR,))
     assert "W-BELOW-FLOOR" not in codes(wide)
-
-
-def test_the_floor_of_the_model_else_the_noisiest() -> None:
     other = replace(FLOOR, model="big.onnx", scatter_pct=9.0)
     elsewhere = replace(FLOOR, environment=("Epyc", "8", None), scatter_pct=50.0)
     sides = [[process(1.0)], [process(1.0)]]
@@ -319,7 +306,7 @@ def test_what_a_floor_lets_a_comparison_decide(method, n, expected) -> None:
     assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01)
 
 
-def test_sides_apart_are_told_to_be() -> None:
+def test_sides_apart_are_told_to_be_and_separate_commands_in_turn_are_interleaved() -> None:
     a = tuple(process(1.0, seed=one) for one in range(5))
     assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, a)))
     assert "I-NOT-IN-TURN" not in codes(compare_sides(named(*in_turn(1.0))))
@@ -327,15 +314,16 @@ def test_sides_apart_are_told_to_be() -> None:
     assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, b)))
     files = tuple(replace(run, origin="imported") for run in a)
     assert "I-NOT-IN-TURN" not in codes(compare_sides(named(files, files)))
+    # The GitHub Action measures so: baseline, current, current, baseline, …
+    a = tuple(process(1.0, seed=one) for one in (0, 3, 4, 7))
+    b = tuple(process(1.0, seed=one) for one in (1, 2, 5, 6))
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(a, b)))
 
 
-def test_other_versions_are_told() -> None:
+def test_other_versions_are_told_and_runs_without_common_samples_refused() -> None:
     newer = Environment(host=HOST, versions={"onnxruntime": "1.21", "onnx": "1"})
     found = codes(compare_sides(named((process(1.0),), (process(1.0, environment=newer),))))
     assert found["I-OTHER-VERSIONS"].endswith("onnxruntime 1.20 and 1.21")
-
-
-def test_runs_without_samples_of_one_kind_have_nothing_in_common() -> None:
     bare = process(1.0, samples=(), phases=(), peak_memory_bytes=None)
     with pytest.raises(UsageError, match="no figure in common"):
         compare_sides(named((bare,), (bare,)))
@@ -375,10 +363,3 @@ def test_disturbed_rounds_are_said_whether_they_count_or_not(left_out: int, said
     assert notice.message.startswith(said)
     figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}
     assert figures == {"b": "B", "left_out": left_out, "rounds": 9 + left_out}
-
-
-def test_sides_that_took_turns_as_separate_commands_are_interleaved() -> None:
-    """The GitHub Action measures so: baseline, current, current, baseline, …"""
-    a = tuple(process(1.0, seed=one) for one in (0, 3, 4, 7))
-    b = tuple(process(1.0, seed=one) for one in (1, 2, 5, 6))
-    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(a, b)))

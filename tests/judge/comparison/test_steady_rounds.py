@@ -1,5 +1,3 @@
-"""Rounds that count, and those in which something disturbed a process."""
-
 import numpy as np
 import pytest
 
@@ -23,17 +21,14 @@ def test_one_disturbed_process_of_either_side_takes_its_round_along() -> None:
     assert steady_rounds([QUIET, QUIET]) == (True,) * 4
     assert steady_rounds([(0.3, 9.0, 0.2, 0.4), QUIET]) == (True, False, True, True)
     assert steady_rounds([QUIET, (0.3, 0.5, 0.2, 9.0)]) == (True, True, True, False)
-
-
-def test_what_is_always_uncertain_counts_all_the_same() -> None:
     assert all(steady_rounds([(9.0, 12.0, 8.0, 15.0)] * 2))
     assert steady_rounds([(9.0, 12.0, 8.0, 40.0)] * 2) == (True, True, True, False)
-
-
-def test_what_is_not_known_is_no_sign_of_load() -> None:
     assert steady_rounds([(None, 0.3, 9.0), (None, None, None)]) == (True, True, False)
     assert uncertainty_pct(np.ones(3)) is None
     assert steady_rounds([(), ()]) == ()
+    draw = np.random.default_rng(6)
+    known = [uncertainty_pct(1 + 0.1 * draw.standard_normal(400)) for _ in range(50)]
+    assert np.mean(known) == pytest.approx(1.38, rel=0.1)  # 1.253 × 2.201 × 10 % / √400
 
 
 def test_some_round_always_counts() -> None:
@@ -45,8 +40,7 @@ def test_some_round_always_counts() -> None:
 
 def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
     """Its samples carry no interval, and are not too few."""
-    draw = np.random.default_rng(8)
-    noise = 1 + 0.002 * draw.standard_normal(300)
+    noise = 1 + 0.002 * np.random.default_rng(8).standard_normal(300)
     strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)
     assert quantile_interval(strong, 0.5) is None
     assert uncertainty_pct(strong) == pytest.approx(100 * 0.95 / 3, rel=0.05)
@@ -56,12 +50,6 @@ def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
     assert all(steady_rounds([(uncertainty_pct(mild), *QUIET[1:]), QUIET]))
 
 
-def test_uncertainty_is_half_of_the_interval() -> None:
-    draw = np.random.default_rng(6)
-    known = [uncertainty_pct(1 + 0.1 * draw.standard_normal(400)) for _ in range(50)]
-    assert np.mean(known) == pytest.approx(1.38, rel=0.1)  # 1.253 × 2.201 × 10 % / √400
-
-
 def test_rounds_that_one_side_alone_disturbs_count() -> None:
     quiet, loud = [0.5] * 28, [0.5, 9.0] * 14
     found = disturbances([quiet, loud])
@@ -69,6 +57,13 @@ def test_rounds_that_one_side_alone_disturbs_count() -> None:
     assert all(found.counts)
     assert disturbances([loud, quiet]).unstable == 0
     assert steady_rounds([quiet, loud]) == (True, False) * 14  # the plain rule leaves them out
+    a, b = [9.0] * 5 + [0.5] * 25, [9.0] * 15 + [0.5] * 15
+    found = disturbances([a, b])
+    assert (found.alone, found.several, found.unstable) == ((0, 10), 5, 1)
+    assert found.counts == (False,) * 5 + (True,) * 25
+    found = disturbances([[0.5] * 12, [20.0] * 12])
+    assert (found.alone, found.unstable) == ((0, 12), 1)
+    assert all(found.counts)
 
 
 @pytest.mark.parametrize(
@@ -80,19 +75,6 @@ def test_one_side_is_unstable_beyond_chance_alone(a: int, b: int, unstable: int 
     found = disturbances([[9.0] * a + [0.5] * (b + rest), [0.5] * a + [9.0] * b + [0.5] * rest])
     assert (found.alone, found.unstable) == ((a, b), unstable)
     assert sum(found.counts) == (40 if unstable is not None else rest)
-
-
-def test_rounds_in_which_both_sides_are_disturbed_never_count() -> None:
-    a, b = [9.0] * 5 + [0.5] * 25, [9.0] * 15 + [0.5] * 15
-    found = disturbances([a, b])
-    assert (found.alone, found.several, found.unstable) == ((0, 10), 5, 1)
-    assert found.counts == (False,) * 5 + (True,) * 25
-
-
-def test_a_side_that_is_always_uncertain_beside_a_steady_one_is_unstable() -> None:
-    found = disturbances([[0.5] * 12, [20.0] * 12])
-    assert (found.alone, found.unstable) == ((0, 12), 1)
-    assert all(found.counts)
 
 
 def test_sides_that_are_disturbed_alike_are_seldom_called_unstable() -> None:
@@ -141,16 +123,13 @@ def test_each_further_look_has_half_the_error(rounds, further, confidence) -> No
     assert len(tally.looks) == len(LOOKS) + further
 
 
-def test_the_errors_of_all_looks_add_up_to_five_percent() -> None:
+def test_the_errors_of_all_looks_add_up_and_failed_rounds_bring_none_nearer() -> None:
     tally = Tally(LOOKS)
     errors = [1 - tally.confidence] * len(LOOKS)
     for _ in range(20):
         tally.extend()
         errors.append(1 - tally.confidence)
     assert 0.049 < sum(errors) < 0.05 + 1e-9
-
-
-def test_rounds_with_a_failed_process_do_not_bring_a_look_nearer() -> None:
     rounds = [STEADY if at % 2 else None for at in range(20)]
     tally = tally_of(LOOKS[-1], rounds)
     assert tally.complete == 10
@@ -177,8 +156,7 @@ def ends_with_a_difference(differences, confidences: dict[int, float]) -> bool:
     """Whether a comparison that goes on until it is decided says faster or slower."""
     b = np.exp(differences)
     for rounds, confidence in confidences.items():
-        ones = np.ones(rounds)
-        kind, _ = decide(ratio_of_rounds(ones, b[:rounds], confidence=confidence), 0.0)
+        kind, _ = decide(ratio_of_rounds(np.ones(rounds), b[:rounds], confidence=confidence), 0.0)
         if kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
             return True
     return False
@@ -192,8 +170,7 @@ def test_of_a_side_with_itself_that_is_continued_thrice_few_end_with_a_differenc
         tally.extend()
         confidences[tally.looks[-1]] = tally.confidence
     assert list(confidences) == [*LOOKS, 120, 240, 480]
-    draw = np.random.default_rng(20)
-    rows = 0.1 * draw.standard_normal((500, 480))
+    rows = 0.1 * np.random.default_rng(20).standard_normal((500, 480))
     false = sum(ends_with_a_difference(row, confidences) for row in rows)
     at_once = sum(ends_with_a_difference(row, dict.fromkeys(LOOKS, 0.99)) for row in rows)
     plain = sum(ends_with_a_difference(row, dict.fromkeys(confidences, 0.95)) for row in rows)
@@ -212,12 +189,7 @@ def test_a_round_that_makes_earlier_ones_count_brings_one_look_however_far_it_ju
     assert counting[-2:] == [7, 9]
     assert asked == [place + 1 in (*EARLY_LOOKS, 9) for place in range(9)]
     assert tally.confidence == LOOK_CONFIDENCE
-
-
-def test_a_look_that_is_reached_again_is_not_asked_at_again() -> None:
-    """Rounds can cease to count: one look then would be one too many."""
-    tally = Tally(LOOKS)
-    counting, asked = [], []
+    # Rounds can cease to count: one look then would be one too many.
     for row in [(2.0, 5.2)] * 2 + [(2.0, 2.0)] * 2 + [(1.5, 1.5)] * 6:
         tally.add(row)
         counting.append(tally.counting)

@@ -24,8 +24,6 @@ def row(one: Cell, status: CellStatus = CellStatus.OK) -> CellRow:
 
 
 class Heard:
-    """All that a fleet tells."""
-
     def __init__(self) -> None:
         self.started: list[tuple[str, str]] = []
         self.returned: list[CellTaskResult] = []

@@ -1,5 +1,3 @@
-"""What a container is started with."""
-
 import os
 from pathlib import Path
 
@@ -62,8 +60,7 @@ def test_the_command(tool, wanted, monkeypatch) -> None:
     ):
         assert option in before
     assert ("--userns=keep-id" in before) is (tool == "podman")
-    plain = container_command(path, "me/es:1", task(), "n1")
-    assert not {"--interactive", wanted[0]} & set(plain)
+    assert not {"--interactive", wanted[0]} & set(container_command(path, "me/es:1", task(), "n1"))
 
 
 def test_gpus_only_where_the_cell_uses_one() -> None:

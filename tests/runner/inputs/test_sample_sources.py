@@ -18,10 +18,13 @@ def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp
     assert found.skipped == ("notes.txt",)
 
 
-def test_an_npz_names_its_inputs(tmp_path) -> None:
+def test_an_npz_and_pictures_name_their_inputs(tmp_path) -> None:
     np.savez(tmp_path / "one.npz", ids=np.zeros(1), mask=np.ones(1))
     (sample,) = samples_in([tmp_path / "one.npz"]).samples
     assert [one.input for one in sample.files] == ["ids", "mask"]
+    (tmp_path / "cat.JPG").touch()
+    (sample,) = samples_in([tmp_path], image_input="pixels").samples
+    assert sample.images[0].input == "pixels"
 
 
 def test_a_folder_a_sample_names_inputs_by_its_files(tmp_path) -> None:
@@ -32,9 +35,6 @@ def test_a_folder_a_sample_names_inputs_by_its_files(tmp_path) -> None:
     found = samples_in([tmp_path])
     assert found.samples[0].files[0].input == "ids"
     assert found.skipped == ("empty",)
-
-
-def test_data_sets_and_folders_of_them_are_samples(tmp_path) -> None:
     for number in (0, 10, 2):
         folder = tmp_path / f"test_data_set_{number}"
         folder.mkdir()
@@ -44,12 +44,6 @@ def test_data_sets_and_folders_of_them_are_samples(tmp_path) -> None:
     assert [one.name for one in data_sets_beside(tmp_path / "model.onnx")] == names
     (alone,) = samples_in([tmp_path / names[1]]).samples
     assert Path(alone.data_set or "").name == names[1]
-
-
-def test_pictures_may_name_their_input(tmp_path) -> None:
-    (tmp_path / "cat.JPG").touch()
-    (sample,) = samples_in([tmp_path], image_input="pixels").samples
-    assert sample.images[0].input == "pixels"
 
 
 def test_what_holds_no_sample_is_named(tmp_path) -> None:

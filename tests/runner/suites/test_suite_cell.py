@@ -1,5 +1,3 @@
-"""A cell in its processes, and what it is refused for before anything is started."""
-
 import itertools
 
 import numpy as np
@@ -34,11 +32,16 @@ def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
         assert refused.message == f"it asks for a GPU called {wanted}; here is {there}"
 
 
-def test_without_a_gpu_that_is_said(monkeypatch) -> None:
+def test_without_a_gpu_that_is_said_and_so_is_the_number_of_the_process(monkeypatch) -> None:
     monkeypatch.setattr(suite_cells, "probe_devices", lambda: ())
     refused = suite_cells.refusal_of(cell(gpu="H200"))
     assert refused is not None
     assert refused.message == "it asks for a GPU called H200; here is none that is seen"
+    ends(monkeypatch, OK, OK)
+    told: list[int] = []
+    watcher = Watcher(started=lambda number, _: told.append(number))
+    suite_cells.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
+    assert told == [0, 1]
 
 
 def ends(monkeypatch, *kinds: OutcomeKind) -> list[str]:
@@ -87,9 +90,7 @@ def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
         cell(backend="fake", processes=3, retries=retries), lambda run: kept.append(run.id)
     )
     assert [one.id for one in found] == last
-    assert most == attempts
-    assert kept == made
-    assert len(made) == len(kinds)
+    assert (most, kept, len(made)) == (attempts, made, len(kinds))
 
 
 @pytest.mark.parametrize(("retries", "expected"), [(0, ["run0", "run1"]), (1, ["run0", "run2"])])
@@ -116,13 +117,4 @@ def test_a_disturbed_process_is_measured_again_as_a_failed_one_is(
         cell(backend="fake", processes=2, retries=retries), lambda run: kept.append(run.id)
     )
     assert [run.id for run in found] == expected
-    assert most == 1 + retries
-    assert kept == [f"run{number}" for number in range(2 + retries)]
-
-
-def test_the_number_of_the_process_is_told(monkeypatch) -> None:
-    ends(monkeypatch, OK, OK)
-    told: list[int] = []
-    watcher = Watcher(started=lambda number, _: told.append(number))
-    suite_cells.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
-    assert told == [0, 1]
+    assert (most, kept) == (1 + retries, [f"run{number}" for number in range(2 + retries)])

@@ -1,5 +1,3 @@
-"""Suites into cells: what there is, and what they are known by."""
-
 from pathlib import Path
 
 import pytest
@@ -48,7 +46,7 @@ def labels(found) -> list[str]:
     return [one.label for one in found]
 
 
-def test_models_by_backends_by_batches(zoo) -> None:
+def test_models_by_backends_by_precisions_by_batches(zoo) -> None:
     found = cells(zoo, backends=("ort-cpu", "fake"), batches=(1, 8))
     assert labels(found) == [
         f"{model} · {spec} · batch {batch}"
@@ -57,9 +55,6 @@ def test_models_by_backends_by_batches(zoo) -> None:
         for batch in (1, 8)
     ]
     assert len({one.key for one in found}) == 8
-
-
-def test_precisions_cross_with_backends_that_name_none(zoo) -> None:
     found = cells(
         zoo, backends=("ort-cpu?intra_op_num_threads=1", "trt:int8"), precisions=("default", "int9")
     )
@@ -72,9 +67,6 @@ def test_precisions_cross_with_backends_that_name_none(zoo) -> None:
     refused = [one for one in found if one.refusal]
     assert {one.spec for one in refused} == {specs[1]}  # a row, not the end of the suite
     assert "int9" in (refused[0].refusal or "")
-
-
-def test_a_family_of_backends_has_precisions_too(zoo) -> None:
     one = "ort:NoSuchProvider?device_type=CPU"
     found = cells(zoo, backends=(one,), precisions=("default", "fp16"), include=("a",))
     assert [cell.spec for cell in found] == [one, "ort:NoSuchProvider:fp16?device_type=CPU"]
@@ -126,7 +118,7 @@ def test_a_warm_up_may_be_nothing(zoo) -> None:
     assert made(zoo, timing=TimingPart(warmup="0s")).warmup.time_ms == 0
 
 
-def test_a_model_has_settings_of_its_own(zoo) -> None:
+def test_a_model_has_settings_and_limits_of_its_own(zoo) -> None:
     model = ModelPart(
         path="a/model.onnx",
         backends=("fake",),
@@ -137,11 +129,7 @@ def test_a_model_has_settings_of_its_own(zoo) -> None:
     )
     found = cells(zoo, models=[model], backends=("ort-cpu",), precisions=("default", "fp16"))
     assert labels(found) == ["a · fake · batch 4 · x 1×3", "a · fake · batch 4 · x 2×3"]
-    assert found[0].needs.gpu == "H200"
-    assert found[0].job.workload.ranges[0].high == 9
-
-
-def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
+    assert (found[0].needs.gpu, found[0].job.workload.ranges[0].high) == ("H200", 9)
     models = [
         ModelPart(path="a/model.onnx", timeout="9s"),
         ModelPart(path="b/model.onnx", memory_limit="1GiB"),
@@ -151,14 +139,11 @@ def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
     assert (b.timeout_s, b.memory_bytes) == (60.0, 2**30)
 
 
-def test_data_that_is_not_there_matters_only_where_it_is_fed(zoo) -> None:
+def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
     part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
     assert labels(cells_of(made(zoo, models=[part])))
     with pytest.raises(UsageError, match=r"data of b/model\.onnx"):
         made(zoo, models=[part], input="dataset")
-
-
-def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
     found = cells(zoo, input="dataset")
     assert [one.input for one in found] == ["dataset", "random"]
     assert found[0].job.workload.data_set == found[0].data_sets[0]
@@ -209,13 +194,10 @@ def test_a_key_is_of_content_and_options_and_not_of_places(zoo, tmp_path_factory
     assert keys(elsewhere)[0] == after[0]
 
 
-def test_a_changed_data_set_makes_another_cell(zoo) -> None:
+def test_data_sets_and_checks_count_where_answers_are_compared(zoo) -> None:
     before = keys(zoo, input="dataset")
     (zoo / "a" / "test_data_set_0" / "input_0.pb").write_bytes(b"other")
     assert keys(zoo, input="dataset")[0] != before[0]
-
-
-def test_checks_count_only_where_answers_are_compared(zoo) -> None:
     loose = ValidationPart(rtol=1.0)
     assert keys(zoo, checks=loose) == keys(zoo)
     assert keys(zoo, checks=loose, mode="both") != keys(zoo, mode="both")

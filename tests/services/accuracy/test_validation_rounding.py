@@ -89,16 +89,12 @@ def test_stored_outputs_have_no_rounded_copy_and_that_is_said(folder, tmp_path) 
     assert found.sides[0].diff.outputs[0].expected_noise is None
 
 
-def test_fp32_has_no_rounded_copy(tmp_path) -> None:
+def test_fp32_has_no_rounded_copy_and_nothing_of_a_rounded_run_stays(tmp_path) -> None:
     model = sample_models(tmp_path)[0]
     found = es.validate(model, on="ort-cpu?graph_optimization_level=disable", samples=2)
     assert found.sides[0].tolerance == "fp32"
     assert all(one.expected_noise is None for one in found.sides[0].diff.outputs)
     assert "I-NO-EXPECTED-NOISE" not in {one.code for one in found.notices}
-
-
-def test_nothing_of_the_rounded_run_stays(tmp_path) -> None:
-    model = sample_models(tmp_path)[0]
     out = tmp_path / "out"
     es.validate(model, on="ort-cpu:fp16", samples=2, output=out)
     assert {one.name for one in (out / "samples").iterdir()} == {"inputs", "reference", "side-1"}

@@ -56,16 +56,14 @@ def renamed(model: Path, path: Path) -> Path:
 
 
 def test_the_layer_whose_weights_are_damaged_is_found(convnet, tmp_path, capsys) -> None:
-    weight = "stage1/block1/conv2/weight"
-    wrong = damaged(convnet, tmp_path / "wrong.onnx", weight)
+    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block1/conv2/weight")
     status, found = run(capsys, wrong, "--reference", convnet, "--samples", 2, "--bisect")
     assert status == 1
     inside = found["sides"][0]["bisect"]
     first = inside["first"]
     assert first["node"] == "stage1/block1/conv2"
     assert (inside["cause"], first["over"], first["reaches_output"]) == ("departs", "error", True)
-    assert first["inputs_error_to_spread"] == 0
-    assert inside["starts"] == [first["tensor"]]
+    assert (first["inputs_error_to_spread"], inside["starts"]) == (0, [first["tensor"]])
     assert inside["looked_at"] == inside["tensors"] > 30
     before = [one for one in inside["growth"] if one["position"] < first["position"]]
     assert before
@@ -75,18 +73,15 @@ def test_the_layer_whose_weights_are_damaged_is_found(convnet, tmp_path, capsys)
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_tensors_of_other_names_are_paired_by_their_order(convnet, tmp_path, capsys) -> None:
+def test_tensors_of_other_names_are_paired_by_their_order_with_few_marks_too(
+    convnet, tmp_path, capsys
+) -> None:
     wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block0/conv1/weight")
     other = renamed(wrong, tmp_path / "renamed.onnx")
     _, found = run(capsys, other, "--reference", convnet, "--samples", 1, "--bisect")
     inside = found["sides"][0]["bisect"]
     assert inside["first"]["tensor"].startswith("stage1/block0/conv1")
-    assert inside["first"]["paired_by"] == "order"
-    assert inside["without_counterpart"] == 0
-
-
-def test_few_marks_find_it_too(convnet, tmp_path, capsys) -> None:
-    wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block0/conv1/weight")
+    assert (inside["first"]["paired_by"], inside["without_counterpart"]) == ("order", 0)
     _, found = run(capsys, wrong, "--reference", convnet, "--samples", 1, "--bisect", "--marks", 5)
     inside = found["sides"][0]["bisect"]
     assert inside["first"]["node"] == "stage1/block0/conv1"
@@ -108,8 +103,7 @@ def test_weights_in_a_file_of_their_own_are_brought_along(convnet, tmp_path, cap
     wrong = damaged(convnet, tmp_path / "whole.onnx", "stage1/block0/conv1/weight")
     apart = tmp_path / "apart"
     apart.mkdir()
-    proto = onnx.load(wrong)
-    onnx.save(proto, apart / "net.onnx", save_as_external_data=True, location="net.data")
+    onnx.save(onnx.load(wrong), apart / "net.onnx", save_as_external_data=True, location="net.data")
     before = sorted(apart.iterdir())
     side = apart / "net.onnx"
     _, found = run(capsys, side, "--reference", convnet, "--samples", 1, "--bisect")
@@ -142,8 +136,7 @@ def test_an_overflow_is_found_and_what_is_suggested_mends_it(
     side = found["sides"][0]
     inside = side["bisect"]
     assert (inside["cause"], inside["overflowing"]) == ("overflow", TENSOR)
-    assert inside["first"]["node"] == LOUD
-    assert inside["first_not_finite"] == TENSOR
+    assert (inside["first"]["node"], inside["first_not_finite"]) == (LOUD, TENSOR)
     assert inside["first"]["reference_peak"] > 65_504
     own = {one["node"]: one for one in inside["growth"]}
     # given what the reference has, a layer behind the overflow is right

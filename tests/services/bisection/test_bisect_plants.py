@@ -102,14 +102,15 @@ def _looping(path: Path, factor: float) -> Path:
 
 def test_a_loop_is_entered_round_by_round(tmp_path: Path) -> None:
     right = _looping(tmp_path / "right.onnx", 1.0)
-    wrong = _looping(tmp_path / "wrong.onnx", 1.3)
-    found = inside(wrong, "ort-cpu", reference=right, samples=1)
+    found = inside(_looping(tmp_path / "wrong.onnx", 1.3), "ort-cpu", reference=right, samples=1)
     assert found.first_step is not None
     assert found.first_step.pair.node.startswith("scale")
     assert "loop was compared round by round: 3" in [one.message for one in found.notices]
 
 
-def test_a_padding_of_minus_infinity_does_not_cut_the_trail(tmp_path: Path) -> None:
+def test_a_padding_of_minus_infinity_or_a_mask_of_large_numbers_does_not_cut_the_trail(
+    tmp_path: Path,
+) -> None:
     """The scale of the padded tensor is that of its values, and not of the padding."""
     draw = np.random.default_rng(1)
     weight = draw.standard_normal((4, 2, 3, 3)).astype(np.float32)
@@ -125,10 +126,7 @@ def test_a_padding_of_minus_infinity_does_not_cut_the_trail(tmp_path: Path) -> N
     assert found.first_step is not None
     assert found.first_step.pair.node == "conv"
     assert found.first_step.reaches_output
-
-
-def test_a_mask_of_large_numbers_does_not_cut_the_trail(tmp_path: Path) -> None:
-    """The mask is the scale of the sum, and the error is far below the limits there."""
+    # The mask is the scale of the sum, and the error is far below the limits there.
     draw = np.random.default_rng(1)
     weight = draw.standard_normal((8, 8)).astype(np.float32)
     nodes = [
@@ -215,8 +213,7 @@ def test_a_node_in_a_loop_is_kept_in_fp32(tmp_path: Path) -> None:
     """The copy calls it scale::round0, and the model that is converted does not."""
     pytest.importorskip("onnx_ir")
     model = _looping(tmp_path / "net.onnx", 2e5)  # FP16 ends at 65,504
-    found = es.validate(model, on="ort-cpu:fp16", samples=1, suggest_precision=True)
-    side = found.sides[0]
+    side = es.validate(model, on="ort-cpu:fp16", samples=1, suggest_precision=True).sides[0]
     assert side.inside is not None
     assert side.inside.first_step is not None
     assert side.inside.first_step.pair.node.startswith("scale::round")

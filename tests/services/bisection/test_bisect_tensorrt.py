@@ -47,12 +47,10 @@ def test_a_damaged_layer_is_found_in_few_builds(tmp_path, capsys, monkeypatch, v
         )  # fmt: skip
     assert status == 1
     inside = found["sides"][0]["bisect"]
-    assert inside["first"]["node"] == "third"
-    assert inside["cause"] == "departs"
+    assert (inside["first"]["node"], inside["cause"]) == ("third", "departs")
     assert inside["marked_copies"] <= 3
     # what was built to look inside is not kept among the user's engines
-    kept = list((tmp_path / "store").rglob("*.engine"))
-    assert len(kept) == 1
+    assert len(list((tmp_path / "store").rglob("*.engine"))) == 1
 
 
 def test_proposals_are_built_with_layers_kept_in_fp32(tmp_path, capsys, monkeypatch) -> None:
@@ -95,8 +93,7 @@ def test_where_precision_comes_from_the_model_it_is_converted_anew(
         )  # fmt: skip
     assert status == 1
     side = found["sides"][0]
-    assert side["bisect"]["first"]["node"] == LOUD
-    assert side["bisect"]["cause"] == "overflow"
+    assert (side["bisect"]["first"]["node"], side["bisect"]["cause"]) == (LOUD, "overflow")
     trials = {one["kind"]: one for one in side["precision"]["trials"]}
     assert not trials["none"]["passes"]
     assert trials["overflow"]["passes"], trials

@@ -1,5 +1,3 @@
-"""Ladders of ONNX Runtime's CPU and of the stand-in for TensorRT, workers in this process."""
-
 import pytest
 from msgspec import structs
 
@@ -86,8 +84,7 @@ def test_tensorrt_from_its_layers_to_streams(perceptron, tmp_path, version) -> N
         *(KEYS.GRAPH, KEYS.EAGER, KEYS.SYNC, KEYS.PINNED, KEYS.PAGEABLE),
         *(KEYS.ONE_AHEAD, KEYS.STREAMS),
     }
-    ahead = next(step for step in found.steps if step.to is KEYS.ONE_AHEAD)
-    assert ahead.base is KEYS.PINNED
+    assert next(step for step in found.steps if step.to is KEYS.ONE_AHEAD).base is KEYS.PINNED
 
 
 def test_without_a_graph_the_rung_says_why_and_the_steps_close_the_gap(

@@ -1,5 +1,3 @@
-"""A lottery of builds with planted latencies, its workers in this process."""
-
 from pathlib import Path
 
 import numpy as np
@@ -75,8 +73,6 @@ def es_stop(run):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """A function that plants medians, and returns the counter."""
-
     def plant(*values, **how) -> Planted:
         runs = Planted(*values, **how)
         monkeypatch.setattr(session, "run_jobs", runs)
@@ -104,12 +100,13 @@ def test_each_build_is_a_graph_optimized_anew_and_outputs_agree(convnet, tmp_pat
     assert not any(run.answers for run in runs)
     assert "builds of small_convnet.onnx" in str(report).replace("\n", " ")
     (spread,) = SPREADS.usable(store.path, pytest.fail)
-    assert spread == report.spread
-    assert spread.options == {}
+    assert (spread, spread.options) == (report.spread, {})
     assert report.is_recorded
 
 
-def test_processes_of_all_builds_are_interleaved(convnet, tmp_path, planted) -> None:
+def test_processes_of_all_builds_are_interleaved_and_failed_ones_measured_again(
+    convnet, tmp_path, planted
+) -> None:
     runs = planted(0.03)
     report = held(convnet, tmp_path, builds=6, processes=4)
     rounds = [runs.builds[at : at + 6] for at in range(0, 24, 6)]
@@ -117,34 +114,24 @@ def test_processes_of_all_builds_are_interleaved(convnet, tmp_path, planted) -> 
     assert len({tuple(one) for one in rounds}) > 1
     assert report.component("build").low_pct > 1
     assert report.component("process").high_pct < 1
-
-
-def test_a_failed_or_disturbed_process_is_measured_again(convnet, tmp_path, planted) -> None:
     runs = planted(fails=lambda build, count: build == "build-2" and count == 1, noisy=True)
     report = held(convnet, tmp_path, builds=4, processes=2)
-    assert len(runs.builds) == 4 * 2 + 2
-    assert len(report.builds) == 4
+    assert (len(runs.builds), len(report.builds)) == (4 * 2 + 2, 4)
     assert len(Store(tmp_path / "store").rows()) == 10  # all are stored
     assert sum(len(build.runs) for build in report.builds) == 8  # and those count
 
 
-def test_a_build_that_keeps_failing_is_skipped(convnet, tmp_path, planted) -> None:
+def test_a_build_that_fails_or_was_made_anew_is_skipped_until_too_few_are_left(
+    convnet, tmp_path, planted
+) -> None:
     planted(fails=lambda build, _count: build == "build-2")
     report = held(convnet, tmp_path, builds=4, processes=2)
     assert [build.number for build in report.builds] == [1, 3, 4]
     (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
     assert "build 2 is skipped: a process failed: died of SIGSEGV" in notice.message
-
-
-def test_a_build_that_a_process_made_anew_is_skipped(convnet, tmp_path, planted) -> None:
     planted(anew=lambda build: build == "build-3")
-    report = held(convnet, tmp_path, builds=4, processes=2)
     assert [build.number for build in report.builds] == [1, 2, 4]
-    (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
     assert "build 3 is skipped: a process did not find it and built anew" in notice.message
-
-
-def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> None:
     planted(fails=lambda build, _count: build != "build-1")
     with pytest.raises(BackendError, match="1 of 4 builds"):
         held(convnet, tmp_path, builds=4, processes=2)
@@ -185,8 +172,7 @@ def test_builds_that_are_made_are_not_built_again(convnet, tmp_path, planted, mo
             service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
         request = asked(convnet, tmp_path, continues=True)
         report = service.hold_lottery(request, MeasurementObserver())
-    assert len(builds) == 4
-    assert len(set(builds)) == 3
+    assert (len(builds), len(set(builds))) == (4, 3)
     assert [build.number for build in report.builds] == [1, 2, 3]
     assert not list((tmp_path / "store" / "lottery").iterdir())
 
@@ -259,14 +245,13 @@ def test_a_request_that_cannot_be(convnet, tmp_path, monkeypatch, options, messa
         held(convnet, tmp_path, **options)
 
 
-def test_an_engine_is_built_already(tmp_path) -> None:
+def test_a_built_engine_and_a_timing_cache_of_another_backend_are_refused(
+    tmp_path, convnet
+) -> None:
     engine = tmp_path / "net.engine"
     engine.write_bytes(b"x")
     with pytest.raises(UsageError, match="is built already"):
         held(engine, tmp_path)
-
-
-def test_a_timing_cache_is_for_tensorrt(convnet, tmp_path) -> None:
     cache = tmp_path / "net.cache"
     cache.write_bytes(b"x")
     with pytest.raises(UsageError, match="only trt reads one"):

@@ -241,6 +241,9 @@ def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
         assert sha(BODY) in str(caught.value)
         assert not list((tmp_path / "net").glob("*.onnx"))
         fetch(link(what, sha256=sha(BODY)), tmp_path)
+    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
+        fetch(link(what, sha256="0" * 64), tmp_path)
+    assert list((tmp_path / "net").iterdir()) == []
 
 
 def packed(names: dict[str, bytes], kind: str) -> bytes:
@@ -291,25 +294,16 @@ def test_links_in_an_archive_are_refused(tmp_path) -> None:
         fetch(link(what, "net.tar.gz"), tmp_path)
 
 
-def test_no_server_says_so(tmp_path) -> None:
+def test_no_server_and_a_folder_that_cannot_be_written_are_named(tmp_path) -> None:
     with served(Served(BODY)) as what:
         gone = link(what)
     with pytest.raises(UsageError, match="refused"):
         fetch(gone, tmp_path)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with served(Served(BODY)) as what, pytest.raises(UsageError, match="cannot write") as caught:
         fetch(link(what), tmp_path / "file")
     assert caught.value.why == "Not a directory"
     assert "`to`" in (caught.value.hint or "")
-
-
-def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
-    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
-        fetch(link(what, sha256="0" * 64), tmp_path)
-    assert list((tmp_path / "net").iterdir()) == []
 
 
 @pytest.mark.parametrize(

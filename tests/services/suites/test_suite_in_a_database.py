@@ -1,5 +1,3 @@
-"""A suite in a database: kills, two machines, connections that are lost."""
-
 import os
 import signal
 import subprocess

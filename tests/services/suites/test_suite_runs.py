@@ -1,5 +1,3 @@
-"""The runs of a suite: in this store, else in the one that the suite was run with."""
-
 from pathlib import Path
 
 import pytest
@@ -45,15 +43,14 @@ def elsewhere(request, tmp_path, monkeypatch) -> Store:
     return Store(DatabaseUrl(request.getfixturevalue("postgresql").fresh_url()))
 
 
-def test_runs_are_found_where_the_suite_was_run(tmp_path, elsewhere) -> None:
+def test_runs_are_found_where_the_suite_was_run_and_the_given_store_goes_first(
+    tmp_path, elsewhere
+) -> None:
     suite, said = a_suite(tmp_path / "suite", elsewhere), []
     found = runs_of_suite(suite, Store(tmp_path / "ours"), said.append)
     assert [one.id for one in found] == ["a01", "b01"]
     assert said == []
     assert PASSWORD not in (tmp_path / "suite" / "suite.json").read_text()
-
-
-def test_the_store_that_is_given_goes_first(tmp_path, elsewhere) -> None:
     ours = Store(tmp_path / "ours")
     suite = a_suite(tmp_path / "suite", elsewhere)
     ours.save(a_run("ours.onnx", id="a01"))

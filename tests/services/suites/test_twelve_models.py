@@ -1,5 +1,3 @@
-"""Twelve models of other people and of ours in one suite, with no shape and no range given."""
-
 import json
 from pathlib import Path
 

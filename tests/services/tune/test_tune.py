@@ -1,5 +1,3 @@
-"""A search for the fastest options, with planted latencies in place of measured ones."""
-
 import json
 import math
 from pathlib import Path
@@ -54,7 +52,6 @@ class Planted:
         return (run,)
 
     def rounds_of(self, **options: str) -> int:
-        """Number of processes of an alternative."""
         return sum(job.backend.options == options for job in self.jobs)
 
 
@@ -91,8 +88,7 @@ def test_the_fastest_is_confirmed_with_processes_and_inputs_of_its_own(
     assert report.winner.backend == "ort-cpu?intra_op_num_threads=2"
     confirmed = report.confirmation
     assert confirmed.kind is VerdictKind.FASTER
-    assert confirmed.ratio.ratio == pytest.approx(0.75, abs=0.01)
-    assert confirmed.seed == 1
+    assert (confirmed.ratio.ratio, confirmed.seed) == (pytest.approx(0.75, abs=0.01), 1)
     assert {job.workload.seed for job in runs.jobs} == {0, 1}
     fresh = [job for job in runs.jobs if job.workload.seed == 1]
     assert all(job.rebuild for job in fresh)
@@ -119,14 +115,13 @@ def test_slower_ones_have_fewer_processes_and_the_default_has_all(
     assert [one.state for one in report.alternatives][-2:] == ["dropped", "dropped"]
 
 
-def test_equals_have_no_winner(convnet, tmp_path, planted) -> None:
+def test_equals_have_no_winner_and_a_leading_default_needs_no_confirmation(
+    convnet, tmp_path, planted
+) -> None:
     planted(by_threads())
     report = tuned(convnet, tmp_path, options=THREADS, rounds=8)
     assert report.winner is None
     assert report.confirmation is None or report.confirmation.kind is not VerdictKind.FASTER
-
-
-def test_a_default_that_leads_needs_no_confirmation(convnet, tmp_path, planted) -> None:
     planted(by_threads(t1=4.0, t2=4.1, t3=4.2, t4=4.3))
     report = tuned(convnet, tmp_path, options=THREADS)
     assert (report.candidate, report.confirmation) == (None, None)
@@ -152,37 +147,28 @@ def test_an_alternative_that_fails_is_out(convnet, tmp_path, planted) -> None:
     assert report.winner.backend.endswith("=2")
 
 
-def test_a_default_that_fails_is_an_error(convnet, tmp_path, planted) -> None:
+def test_a_default_that_fails_is_an_error_and_a_winner_that_is_not_confirmed_is_none(
+    convnet, tmp_path, planted
+) -> None:
     planted(by_threads(), fails=lambda job: not job.backend.options)
     with pytest.raises(BackendError, match="SIGSEGV"):
         tuned(convnet, tmp_path, options=THREADS)
-
-
-def test_a_winner_that_fails_in_the_confirmation_is_none(convnet, tmp_path, planted) -> None:
     planted(by_threads(t2=1.5), fails=lambda job: job.rebuild and bool(job.backend.options))
     report = tuned(convnet, tmp_path, options=THREADS)
     assert report.winner is None
     assert "died of SIGSEGV" in report.confirmation.why
-
-
-def test_without_time_for_a_confirmation_nothing_is_claimed(convnet, tmp_path, planted) -> None:
     planted(by_threads(t2=1.0))
     report = tuned(convnet, tmp_path, options=THREADS, max_time_s=1e-3)
     assert (report.rounds, report.confirmation, report.winner) == (1, None, None)
     assert {one.code for one in report.notices} == {"W-NOT-CONFIRMED", "I-SHORT-SEARCH"}
 
 
-def test_batches_count_per_item(planted, tmp_path) -> None:
+def test_batches_count_per_item_and_throughput_is_better_higher(planted, tmp_path) -> None:
     model = models.perceptron(tmp_path / "net.onnx")
     planted(lambda job: {1: 1.0, 4: 2.0}[job.workload.batch])
     report = tuned(model, tmp_path, batch=(1, 4))
-    assert report.winner.batch == 4
-    assert report.default.value == pytest.approx(1.0, abs=0.02)
+    assert (report.winner.batch, report.default.value) == (4, pytest.approx(1.0, abs=0.02))
     assert report.winner.value == pytest.approx(0.5, abs=0.02)
-
-
-def test_throughput_is_better_where_it_is_higher(planted, tmp_path) -> None:
-    model = models.perceptron(tmp_path / "net.onnx")
     runs = planted(lambda job: {1: 1.0, 4: 2.0}[job.workload.batch])
     report = tuned(model, tmp_path, batch=(1, 4), metric="throughput")
     assert report.winner.value == pytest.approx(2000, rel=0.02)
@@ -264,6 +250,5 @@ def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted)
 def test_of_a_process_that_was_measured_again_the_last_attempt_counts() -> None:
     default, candidate = in_turn(0.5)
     again = replace(default[3], turn=replace(default[3].turn, attempt=1))
-    request = TuneRequest("net.onnx")
-    found = service._read(((*default[:4], again, *default[4:]), candidate), request)
+    found = service._read(((*default[:4], again, *default[4:]), candidate), TuneRequest("net.onnx"))
     assert found.kind is VerdictKind.FASTER

@@ -1,5 +1,3 @@
-"""Stacks in containers, with a stand-in for docker that runs the command here."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Outputs kept for a bundle, and compared with those of a repetition, without any process."""
-
 from pathlib import Path
 from types import SimpleNamespace
 

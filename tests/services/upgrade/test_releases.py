@@ -1,5 +1,3 @@
-"""Releases of a package as pip lists and installs them; pip itself is a stand-in."""
-
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +20,6 @@ LISTED = "onnxruntime (1.32.0)\nAvailable versions: {versions}\n  INSTALLED: 1.3
 
 @pytest.fixture
 def pip(monkeypatch):
-    """A function that has pip print a text, and returns its command lines."""
-
     def prints(out: str = "", error: str = "") -> list[tuple[str, ...]]:
         asked: list[tuple[str, ...]] = []
 
@@ -53,8 +49,7 @@ def test_the_releases_of_the_index_within_a_range(pip) -> None:
 
 
 def test_a_package_with_a_dash_has_files_with_an_underscore(pip) -> None:
-    wheel = WHEEL.format(name="onnxruntime_gpu", version="1.21.0")
-    pip(wheel + LISTED.format(versions="1.22.0"))
+    pip(WHEEL.format(name="onnxruntime_gpu", version="1.21.0") + LISTED.format(versions="1.22.0"))
     found = indexed_releases("onnxruntime-gpu", ("1.0", "2.0"))
     assert [one.version for one in found] == ["1.21.0", "1.22.0"]
 

@@ -1,5 +1,3 @@
-"""A search among releases with planted faults, its workers in this process."""
-
 import sys
 from pathlib import Path
 
@@ -138,8 +136,7 @@ def test_wrong_outputs_are_led_to_the_release_and_the_node(
     assert not runs.timed  # outputs decide
     assert result.change.models[0].origin is not None
     assert (tmp_path / "bundle" / "reduced" / "check.py").is_file()
-    checked = es.reproduce(tmp_path / "bundle", check_only=True)
-    assert checked.recorded.new.name == RELEASES[5]
+    assert es.reproduce(tmp_path / "bundle", check_only=True).recorded.new.name == RELEASES[5]
 
 
 def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch) -> None:

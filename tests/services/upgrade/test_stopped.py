@@ -1,5 +1,3 @@
-"""An upgrade that is stopped at any moment leaves a report, its evidence and how to go on."""
-
 import json
 import re
 import shutil
@@ -95,8 +93,7 @@ def test_the_report_and_the_evidence_are_there_and_true(run, monkeypatch, tmp_pa
             row["reason"] == "not-reached" for row in figures if not model["old"] and row["decides"]
         )
     assert sum(model["rows"][0]["kind"] == "safe" for model in models) == min(2, (at - 1) // 8)
-    evidence = read_evidence(tmp_path / "bundle")
-    assert evidence.bundle.report.kind is UpgradeKind.INCONCLUSIVE
+    assert read_evidence(tmp_path / "bundle").bundle.report.kind is UpgradeKind.INCONCLUSIVE
     assert json.loads((tmp_path / "bundle" / "evidence.json").read_text())["report"]["models"]
     before = len(Store(tmp_path / "store").rows())
     stop.at, stop.count = None, 0

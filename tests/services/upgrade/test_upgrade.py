@@ -1,5 +1,3 @@
-"""An upgrade with planted errors and planted slowdowns, its workers in this process."""
-
 from pathlib import Path
 
 import numpy as np
@@ -45,8 +43,6 @@ class Planted:
 
 @pytest.fixture
 def planted(monkeypatch):
-    """A function that plants medians, and returns the counter."""
-
     def plant(**how) -> Planted:
         runs = Planted(**how)
         monkeypatch.setattr(
@@ -159,8 +155,7 @@ def test_nondeterminism_is_not_drift(convnet, tmp_path, planted, monkeypatch) ->
 )
 def test_a_stack_whose_processes_crash(convnet, tmp_path, planted, fails, kind) -> None:
     planted(fails=fails)
-    report = upgraded(convnet, tmp_path)
-    row = report.models[0].rows[1]
+    row = upgraded(convnet, tmp_path).models[0].rows[1]
     assert (row.kind, row.reason) == (kind, "process-failed")
     assert f"the {fails} stack failed: crashed: died of SIGSEGV" in row.message
 

@@ -56,10 +56,15 @@ def test_the_migrations_make_the_tables_of_the_schema(tmp_path, is_empty) -> Non
         }
 
 
-def test_head_is_the_newest_migration() -> None:
+def test_head_is_the_newest_migration_and_no_database_is_damage(tmp_path) -> None:
     folder = Path(enginescope.__file__).parent / "store" / "sql" / "migrations" / "versions"
-    newest = max(path.name for path in folder.glob("[0-9]*.py"))
-    assert newest.startswith(HEAD)
+    assert max(path.name for path in folder.glob("[0-9]*.py")).startswith(HEAD)
+    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    with pytest.raises(DamagedIndexError, match="file is not a database"):
+        Index.in_folder(tmp_path).prepare()
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(StoreError, match="the index of runs"):
+        Index.in_folder(tmp_path).prepare()
 
 
 def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
@@ -73,14 +78,11 @@ def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
     assert index.rows() == ()
 
 
-def test_preparing_twice_changes_nothing(index, monkeypatch) -> None:
+def test_preparing_twice_changes_nothing_and_leaves_nothing(index, monkeypatch, tmp_path) -> None:
     index.put([row_of(a_run())])
     monkeypatch.setattr(database_module, "upgrade", None)  # and does not ask Alembic
     index.prepare()
     assert len(index.rows()) == 1
-
-
-def test_nothing_is_left_of_the_making(index, tmp_path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
 
 
@@ -100,11 +102,10 @@ def test_many_make_it_at_once(tmp_path) -> None:
         maker.start()
     for maker in makers:
         maker.join()
-    assert failures == []
-    assert len(Index.in_folder(tmp_path).rows()) == 8
+    assert (failures, len(Index.in_folder(tmp_path).rows())) == ([], 8)
 
 
-def test_a_row_replaces_the_row_of_its_id(index) -> None:
+def test_a_row_replaces_the_row_of_its_id_or_none(index) -> None:
     index.put([row_of(a_run(id="one", tags=("a", "b")))])
     index.put([row_of(a_run("other.onnx", id="one", tags=("c",)))])
     (found,) = index.rows()
@@ -113,15 +114,9 @@ def test_a_row_replaces_the_row_of_its_id(index) -> None:
     index.remove(["one", "none"])
     assert index.rows() == ()
     assert index.rows(Filter(tag="c")) == ()
-
-
-def test_a_row_is_added_only_where_there_is_none(index) -> None:
     index.put([row_of(a_run(id="one", tags=("newer",)))])
     index.add([row_of(a_run(id="one")), row_of(a_run(id="two"))])
     assert {row.id: row.tags for row in index.rows()} == {"one": ("newer",), "two": ()}
-
-
-def test_all_rows_are_replaced_or_none(index) -> None:
     index.put([row_of(a_run(id="old", tags=("a",)))])
 
     def rows():
@@ -153,12 +148,6 @@ def test_any_folder_name(tmp_path, name) -> None:
     index.put([row_of(a_run())])
     assert (folder / FILE).is_file()
     assert [one.name for one in tmp_path.iterdir()] == [name]
-
-
-def test_no_database_is_damage(tmp_path) -> None:
-    (tmp_path / FILE).write_bytes(b"not a database" * 500)
-    with pytest.raises(DamagedIndexError, match="file is not a database"):
-        Index.in_folder(tmp_path).prepare()
 
 
 @pytest.mark.parametrize(
@@ -229,12 +218,6 @@ def test_stray_logs_of_an_older_database_are_not_replayed(tmp_path) -> None:
     index.prepare()
     index.put([row_of(a_run())])
     assert len(index.rows()) == 1
-
-
-def test_where_no_file_can_be(tmp_path) -> None:
-    (tmp_path / FILE).mkdir()
-    with pytest.raises(StoreError, match="the index of runs"):
-        Index.in_folder(tmp_path).prepare()
 
 
 def test_another_database_by_url(tmp_path, monkeypatch) -> None:

@@ -1,5 +1,3 @@
-"""What is read without SQLAlchemy is what is read with it."""
-
 import sqlite3
 import subprocess
 import sys
@@ -61,11 +59,13 @@ def file(tmp_path) -> Path:
     return tmp_path / FILE
 
 
-def test_an_index_that_is_behind(file) -> None:
+def test_no_index_or_one_that_is_behind(file, tmp_path) -> None:
     assert quick_rows(file, {"one"}, Filter()) is not None
     assert quick_rows(file, {"one", "two"}, Filter()) is None
     assert quick_rows(file, {"two"}, Filter()) is None
     assert quick_rows(file, set(), Filter()) is None
+    assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,6 @@ def test_an_index_of_another_form(file, statement) -> None:
     connection.close()
     assert not quick_add(file, row_of(a_run(id="two", tags=("mine",))))
     assert quick_rows(file, {"one"}, Filter()) is None
-
-
-def test_no_index(tmp_path) -> None:
-    assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_connection_to_a_damaged_index_is_closed(tmp_path, monkeypatch) -> None:

@@ -20,7 +20,7 @@ def test_names_of_folders_alone(tmp_path) -> None:
         run_names(tmp_path / "notes.txt")
 
 
-def test_good_and_broken(store) -> None:
+def test_good_broken_and_copied_runs(store) -> None:
     good, bad = store.save(a_run(id="aaa")), store.save(a_run(id="bbb"))
     DAMAGE["half"](bad)
     found = scan(store.runs_folder, ("aaa", "bbb", "gone"))
@@ -30,9 +30,6 @@ def test_good_and_broken(store) -> None:
     )
     assert [one.name for one in found.broken] == ["bbb"]
     assert "not valid JSON" in found.broken[0].reason
-
-
-def test_a_copied_folder_is_another_run_by_name(store) -> None:
     folder = store.save(a_run(id="aaa"))
     shutil.copytree(folder, folder.with_name("bbb"))
     with pytest.raises(FormatError, match="at id: it is 'aaa'") as caught:

@@ -31,10 +31,8 @@ def transformer(blocks: int, name: str = "/layers.{}/{}") -> Plan:
 
     flow = put("embed", [flow], "e", -1)
     for block in range(blocks):
-        normed = put("norm", [flow], f"n{block}", block)
-        mixed = put("attention", [normed], f"a{block}", block)
-        up = put("gemm", [mixed], f"u{block}", block, 256)
-        gelu = put("gelu", [up], f"g{block}", block, 256)
+        mixed = put("attention", [put("norm", [flow], f"n{block}", block)], f"a{block}", block)
+        gelu = put("gelu", [put("gemm", [mixed], f"u{block}", block, 256)], f"g{block}", block, 256)
         flow = put("add", [gelu, flow], f"f{block}", block)
     put("head", [flow], "y", -1, 10)
     ends = (("x", "input"), ("y", "output"))
@@ -132,8 +130,7 @@ def test_names_without_modules_are_taken_in_by_their_neighbours() -> None:
         io="x>y",
     )
     graph = plan_graph(plan)
-    whole = fold(graph, "module")
-    assert shown(graph, whole) == ["x", "[m/n]", "end", "y"]
+    assert shown(graph, fold(graph, "module")) == ["x", "[m/n]", "end", "y"]
 
 
 def test_a_loop_stays_a_loop() -> None:
