@@ -284,7 +284,7 @@ def test_imports_go_downward() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_folders_of_a_layer_have_an_order() -> None:
+def test_folders_of_a_layer_have_an_order_and_every_one_a_place() -> None:
     wrong = []
     for order in ORDER:
         place = {folder: at for at, folder in enumerate(order)}
@@ -297,9 +297,6 @@ def test_folders_of_a_layer_have_an_order() -> None:
                 if is_upward and not is_one_room:
                     wrong.append(f"{relative(path)}:{line} imports {name}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_folder_has_its_place_in_the_order() -> None:
     ordered = {folder for order in ORDER for folder in order}
     nested = {
         folder_of(path)
@@ -400,7 +397,7 @@ def _size(paths: Iterable[Path]) -> dict[str, int]:
     return {"lines": sum(len(text.splitlines()) for text in texts), "files": len(texts)}
 
 
-def test_print_only_at_the_edge() -> None:
+def test_print_and_the_terminal_only_at_the_edge() -> None:
     wrong = [
         f"{relative(path)}:{node.lineno}"
         for path in FILES
@@ -409,10 +406,7 @@ def test_print_only_at_the_edge() -> None:
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print"
     ]
     assert not wrong
-
-
-def test_services_know_neither_the_terminal_nor_the_command_line() -> None:
-    """No click, no rich, and ``sys`` only for the command line that a Python caller records."""
+    # No click, no rich, and ``sys`` only for the command line that a Python caller records.
     wrong = [
         f"{relative(path)}:{line} imports {name}"
         for path in FILES

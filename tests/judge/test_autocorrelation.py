@@ -89,13 +89,10 @@ def test_levels_of_a_short_series_are_dense_ranks(values: list[float]) -> None:
     assert levels_of(values).tolist() == expected.tolist()
 
 
-def test_levels_are_the_same_on_any_monotone_scale_and_bounded() -> None:
+def test_levels_are_the_same_on_any_scale_and_a_spike_hides_no_wandering() -> None:
     values = np.random.default_rng(7).standard_normal(5000)
     assert levels_of(values).tolist() == levels_of(np.exp(values)).tolist()
     assert levels_of(values).max() == 255
-
-
-def test_a_spike_does_not_hide_a_wandering_series() -> None:
     values = 10 + 0.1 * ar1(np.random.default_rng(8), 5000, 0.95)
     spiked = values.copy()
     spiked[1234] = 1000
@@ -133,7 +130,7 @@ def test_what_is_not_finite_is_named_by_its_place(bad: float) -> None:
         as_series([1.0, 2.0, bad, 4.0, bad])
 
 
-def test_the_step_of_a_coarse_clock_is_found() -> None:
+def test_the_step_of_a_coarse_clock_is_found_and_times_stay_above_zero() -> None:
     values = np.random.default_rng(1).normal(5, 0.1, 2000)
     assert quantum(np.round(values / 0.03125) * 0.03125) == 0.03125
     values = np.round(np.random.default_rng(2).normal(5, 0.02, 2000) / 0.0078125) * 0.0078125
@@ -146,6 +143,16 @@ def test_the_step_of_a_coarse_clock_is_found() -> None:
     # Few values halfway between two common ones do not halve the step.
     values = np.concatenate([np.full(400, 1.0), np.full(3, 1.5), np.full(400, 2.0)])
     assert quantum(np.concatenate([values, np.full(400, 3.0)])) == 1.0
+    # Half a step below a sample of 0 there are no times; below others there are.
+    times = 0.0005 * np.random.default_rng(5).choice([0, 1, 2], 400, p=[0.8, 0.15, 0.05])
+    found = quantile_interval(times, 0.5)
+    assert found is not None
+    assert found.low == 0
+    assert found.high > 0
+    moved = quantile_interval(times - 0.0005, 0.5)
+    assert moved is not None
+    assert moved.low < -0.0005
+    assert moved.high == pytest.approx(found.high - 0.0005)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 5000])
@@ -158,16 +165,3 @@ def test_trtexecs_float32_step_is_seen_in_its_exported_times(shared: Path) -> No
     text = (shared / "trt10-rtx3060/alexnet_fp16.timing.json").read_text(encoding="utf-8")
     values = [one["latencyMs"] for one in json.loads(text)]
     assert quantum(values) == pytest.approx(2**-11, rel=0.01)
-
-
-def test_an_interval_of_times_does_not_reach_below_zero() -> None:
-    """Half a step below a sample of 0 there are no times; below others there are."""
-    times = 0.0005 * np.random.default_rng(5).choice([0, 1, 2], 400, p=[0.8, 0.15, 0.05])
-    found = quantile_interval(times, 0.5)
-    assert found is not None
-    assert found.low == 0
-    assert found.high > 0
-    moved = quantile_interval(times - 0.0005, 0.5)
-    assert moved is not None
-    assert moved.low < -0.0005
-    assert moved.high == pytest.approx(found.high - 0.0005)

@@ -79,7 +79,7 @@ def test_a_series_no_longer_than_its_own_wandering_has_a_wide_interval_or_none()
     assert given_one * (1 - share) < 0.1
 
 
-def test_interval_of_independent_samples_is_near_the_exact_one() -> None:
+def test_intervals_are_near_the_exact_one_and_long_blocks_find_what_noise_hides() -> None:
     """The binomial interval; ours is wider, since twelve batches tell the variance."""
     rng = np.random.default_rng(12)
     ratios = []
@@ -89,6 +89,12 @@ def test_interval_of_independent_samples_is_near_the_exact_one() -> None:
         ours = quantile_interval(values, 0.5)
         ratios.append((ours.high - ours.low) / (exact.high - exact.low))
     assert 1.05 < np.mean(ratios) < 1.2
+    rng = np.random.default_rng(14)
+    values = (0.5 * ar1(rng, 20_000, 0.99) + rng.standard_normal(20_000))[None]
+    exact = (0.25 * 199 + 1) / 1.25
+    found = autocorrelation.block_time(values, values.var(axis=1))
+    assert found[0] == pytest.approx(exact, rel=0.5)
+    assert autocorrelation.autoregressive_time(values[0]) < exact / 10
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
@@ -96,15 +102,6 @@ def test_blocks_of_any_length_find_the_time_of_a_first_order_process(phi: float)
     values = ar1(np.random.default_rng(13), 20_000, phi)[None]
     found = autocorrelation.block_time(values, values.var(axis=1))
     assert found[0] == pytest.approx((1 + phi) / (1 - phi), rel=0.5)
-
-
-def test_long_blocks_find_what_noise_hides_from_sample_to_sample() -> None:
-    rng = np.random.default_rng(14)
-    values = (0.5 * ar1(rng, 20_000, 0.99) + rng.standard_normal(20_000))[None]
-    exact = (0.25 * 199 + 1) / 1.25
-    found = autocorrelation.block_time(values, values.var(axis=1))
-    assert found[0] == pytest.approx(exact, rel=0.5)
-    assert autocorrelation.autoregressive_time(values[0]) < exact / 10
 
 
 def visits(rng: np.random.Generator, n: int, dwell: float) -> np.ndarray:
@@ -121,11 +118,18 @@ def test_interval_covers_where_visits_to_a_level_last(n: int, dwell: float) -> N
     assert given_one > 0.95
 
 
-def test_a_few_visits_do_not_look_precise() -> None:
+def test_few_visits_alternation_and_equal_values_do_not_look_precise() -> None:
     """So that the rule of precision goes on measuring."""
     found = quantile_interval(np.repeat([1.0, 1.05, 1.0], (80, 50, 70)) + np.random.default_rng(
         4).normal(0, 0.002, 200), 0.5)  # fmt: skip
     assert found is None or found.half_width_pct > 1
+    found = quantile_interval(np.tile([1.0, 2.0], 200), 0.5)
+    assert found.low < 1.5 < found.high
+    found = quantile_interval(np.where(np.random.default_rng(19).random(400) < 0.2, 1.0, 2.0), 0.5)
+    assert 1.5 <= found.low < 2.0 < found.high <= 2.5
+    rng = np.random.default_rng(20)
+    assert quantile_interval(rng.standard_normal(300), 0.99) is None
+    assert quantile_interval(rng.standard_normal(300), 0.01) is None
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
@@ -183,6 +187,8 @@ def test_equal_input_gives_equal_output_and_order_matters() -> None:
     ours, naive = quantile_interval(values, 0.5), quantile_interval(shuffled, 0.5)
     assert ours.high - ours.low > 2 * (naive.high - naive.low)
     assert quantile_interval(np.full(100, 2.0), 0.5) is None
+    with pytest.raises(UsageError, match="sample 0 is nan"):
+        quantile_interval([np.nan] * 20, 0.5)
 
 
 @pytest.mark.parametrize("step_share", [0.1, 0.3, 1.0, 3.0, 10.0])
@@ -239,25 +245,9 @@ def test_steps_with_decimal_errors_are_one_step() -> None:
     assert (noisy.low, noisy.high) == pytest.approx((exact.low, exact.high), rel=1e-6)
 
 
-def test_exact_alternation_does_not_make_an_interval_of_nothing() -> None:
-    found = quantile_interval(np.tile([1.0, 2.0], 200), 0.5)
-    assert found.low < 1.5 < found.high
-
-
-def test_most_values_equal_the_greatest() -> None:
-    found = quantile_interval(np.where(np.random.default_rng(19).random(400) < 0.2, 1.0, 2.0), 0.5)
-    assert 1.5 <= found.low < 2.0 < found.high <= 2.5
-
-
 @pytest.mark.parametrize("n", [1, 2, 5, 9, 11])
 def test_fewer_samples_than_batches_have_no_interval(n: int) -> None:
     assert quantile_interval(np.arange(float(n)), 0.5) is None
-
-
-def test_p99_of_too_few_samples_has_no_interval() -> None:
-    rng = np.random.default_rng(20)
-    assert quantile_interval(rng.standard_normal(300), 0.99) is None
-    assert quantile_interval(rng.standard_normal(300), 0.01) is None
 
 
 @pytest.mark.parametrize("q", [0.0, 1.0, -0.1, 50])
@@ -270,8 +260,3 @@ def test_quantile_out_of_range_is_refused(q: float) -> None:
 def test_confidence_out_of_range_is_refused(confidence: float) -> None:
     with pytest.raises(UsageError, match="outside"):
         quantile_interval(np.arange(100.0), 0.5, confidence=confidence)
-
-
-def test_values_that_are_not_finite_are_refused() -> None:
-    with pytest.raises(UsageError, match="sample 0 is nan"):
-        quantile_interval([np.nan] * 20, 0.5)

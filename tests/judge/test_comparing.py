@@ -43,7 +43,7 @@ def test_a_ratio_at_the_threshold_is_measured_on() -> None:
     assert answer.verdict.kind is VerdictKind.SLOWER
 
 
-def test_several_sides_are_compared_with_the_first_and_a_failure_is_named() -> None:
+def test_several_sides_are_compared_with_the_first_measured_or_recorded() -> None:
     answer = judge.compare(*sides(0.9), Drawn("other", 6.0, 9))
     assert [pair.label for pair in answer.pairs] == ["B", "C"]
     assert [pair.verdict.kind for pair in answer.pairs] == [VerdictKind.FASTER, VerdictKind.SLOWER]
@@ -55,6 +55,9 @@ def test_several_sides_are_compared_with_the_first_and_a_failure_is_named() -> N
     assert answer.verdict.kind is VerdictKind.INCONCLUSIVE
     with pytest.raises(UsageError, match="1 sides to compare"):
         judge.compare(Drawn("old", 5.0, 1))
+    old = judge.Recorded(tuple((5.0 + 0.01 * number,) for number in range(8)), "old")
+    new = judge.Recorded(tuple((4.0 + 0.01 * number,) for number in range(8)), "new")
+    assert judge.compare(old, new, rounds=8).verdict.kind is VerdictKind.FASTER
 
 
 def test_text_markdown_and_json_say_the_same() -> None:
@@ -103,7 +106,7 @@ def test_an_interrupted_comparison_answers_and_goes_on_from_its_file(tmp_path) -
     assert positions[: len(first.table)] == [entry.position for entry in first.table]
 
 
-def test_a_torn_line_is_dropped_and_a_decided_comparison_measures_nothing_more(tmp_path) -> None:
+def test_a_torn_line_is_dropped_and_a_file_of_other_sides_refused(tmp_path) -> None:
     kept = tmp_path / "kept.jsonl"
     judge.compare(*sides(0.9), keep=kept)
     lines = kept.read_text().splitlines(keepends=True)
@@ -117,6 +120,9 @@ def test_a_torn_line_is_dropped_and_a_decided_comparison_measures_nothing_more(t
     answer = judge.compare(*again, keep=kept)
     assert [side.measured for side in again] == [0, 0]
     assert answer.verdict == first.verdict
+    judge.compare(*sides(0.9), keep=kept)
+    with pytest.raises(UsageError, match="another experiment: sides was"):
+        judge.compare(Drawn("old", 5.0, 1), Drawn("third", 5.0, 2), keep=kept)
 
 
 @pytest.mark.parametrize("content", ["[]\n", "not json\n", '{"other": 1}\n'])
@@ -128,22 +134,9 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content: str) ->
     assert kept.read_text() == content
 
 
-def test_a_file_of_other_sides_is_refused(tmp_path) -> None:
-    kept = tmp_path / "kept.jsonl"
-    judge.compare(*sides(0.9), keep=kept)
-    with pytest.raises(UsageError, match="another experiment: sides was"):
-        judge.compare(Drawn("old", 5.0, 1), Drawn("third", 5.0, 2), keep=kept)
-
-
 @pytest.mark.parametrize(
     "options", [{"rounds": 7}, {"rounds": 1_001}, {"seconds": 0.0}, {"threshold_pct": -1.0}]
 )
 def test_values_out_of_range(options: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         judge.compare(*sides(1.0), **options)
-
-
-def test_recorded_samples_are_judged_without_measuring() -> None:
-    old = judge.Recorded(tuple((5.0 + 0.01 * number,) for number in range(8)), "old")
-    new = judge.Recorded(tuple((4.0 + 0.01 * number,) for number in range(8)), "new")
-    assert judge.compare(old, new, rounds=8).verdict.kind is VerdictKind.FASTER

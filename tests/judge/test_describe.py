@@ -54,7 +54,7 @@ def test_intervals_hold_their_estimates(values: list[float]) -> None:
         assert interval is None or interval.low <= value <= interval.high
 
 
-def test_throughput_percentiles_and_relative_spread_of_a_metric() -> None:
+def test_throughput_ranks_and_percentiles_of_a_metric() -> None:
     samples = latency([4.0, 6.0])
     assert describe(samples).throughput_per_s == 200.0
     assert describe(samples, batch=8).throughput_per_s == 1600.0
@@ -67,6 +67,17 @@ def test_throughput_percentiles_and_relative_spread_of_a_metric() -> None:
     assert [one.p for one in found.percentiles] == [50, 99.9]
     assert found.p90_ms is None
     assert found.percentile(99.9).needed_n == 4603
+    in_double = [max(n - 1 - int((1 - 99 / 100) * n), 0) for n in range(1, 2000)]
+    ours = [nearest_rank(99, n) for n in range(1, 2000)]
+    assert ours != in_double
+    assert max(abs(a - b) for a, b in zip(ours, in_double, strict=True)) == 1
+    with pytest.raises(UsageError, match="no samples"):
+        nearest_rank(50, 0)
+    with pytest.raises(UsageError, match="0 values"):
+        percentile([], 50)
+    assert (median([4.0, 1.0, 3.0, 2.0]), median([3.0, 1.0, 2.0])) == (2.5, 2.0)
+    values = np.random.default_rng(0).lognormal(size=10_001)
+    assert percentile(values, 99) == np.sort(values)[nearest_rank(99, values.size)]
 
 
 def test_percentiles_say_whether_dependent_samples_support_them() -> None:
@@ -113,7 +124,7 @@ def bursty_tail(n: int = 4000) -> np.ndarray:
     return values
 
 
-def test_a_percentile_is_sound_only_if_every_lower_one_is() -> None:
+def test_a_percentile_is_sound_by_itself_and_every_lower_one() -> None:
     """p90 and p95 lacked samples and p99 did not, so p99 was stated as sound."""
     found = {each.p: each for each in describe_values(bursty_tail()).percentiles}
     assert found[95.0].effective_n < found[95.0].needed_n
@@ -122,6 +133,11 @@ def test_a_percentile_is_sound_only_if_every_lower_one_is() -> None:
     (alone,) = describe_values(bursty_tail(), percentiles=(99.0,)).percentiles
     assert alone.mark is Mark.LOWER
     assert (alone.n, alone.weak_below) == (4000, found[99.0].weak_below)
+    # A 97th percentile that was asked for as well marked the 99th.
+    for seed in range(30):
+        values = np.repeat(np.random.default_rng(seed).lognormal(0, 0.3, 900), 2)
+        alone = describe_values(values).percentile(99)
+        assert alone == describe_values(values, percentiles=(91.0, 97.0, 98.0, 99.0)).percentile(99)
 
 
 def slower_end() -> np.ndarray:
@@ -145,14 +161,6 @@ def test_a_percentile_has_its_interval_or_its_mark(values: np.ndarray, mark: Mar
     assert found.interval is None or mark is Mark.SAMPLES
 
 
-def test_other_percentiles_that_are_asked_for_do_not_change_one() -> None:
-    """A 97th percentile that was asked for as well marked the 99th."""
-    for seed in range(30):
-        values = np.repeat(np.random.default_rng(seed).lognormal(0, 0.3, 900), 2)
-        alone = describe_values(values).percentile(99)
-        assert alone == describe_values(values, percentiles=(91.0, 97.0, 98.0, 99.0)).percentile(99)
-
-
 SERIES = st.one_of(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=100),
     st.lists(st.integers(1, 20).map(float), min_size=1, max_size=100),
@@ -169,7 +177,7 @@ def test_every_sample_is_counted_once(values: list[float], bins: int | None) -> 
     assert max(found.n_below, found.n_above) <= 0.025 * len(values) + 1
 
 
-def test_a_spike_does_not_flatten_the_picture_and_a_second_level_is_no_outlier() -> None:
+def test_a_spike_does_not_flatten_the_picture_and_levels_stay_two() -> None:
     values = np.random.default_rng(1).normal(5, 0.1, 2000)
     width = np.diff(histogram(values).edges_ms)[0]
     exact = np.histogram_bin_edges(values, bins="fd")
@@ -184,6 +192,10 @@ def test_a_spike_does_not_flatten_the_picture_and_a_second_level_is_no_outlier()
     found = histogram(values)
     assert found.edges_ms[-1] > 2
     assert found.n_above < 60
+    rng = np.random.default_rng(7)
+    level = np.where(rng.random(5_000) < 0.3, 40, 60)
+    counts = histogram((level + np.round(rng.normal(0, 2, 5_000))) / 1e3).counts
+    assert min(counts[len(counts) // 3 : 2 * len(counts) // 3]) < max(counts) / 10
 
 
 @pytest.mark.parametrize("bins", [None, 24])
@@ -204,13 +216,6 @@ def test_a_sum_of_two_clocks_makes_no_comb(bins: int | None) -> None:
     peak = int(counts.argmax())
     assert (np.diff(counts[: peak + 1]) >= -10).all()  # up to the peak, and down from it
     assert (np.diff(counts[peak:]) <= 10).all()
-
-
-def test_two_levels_of_a_clock_stay_two() -> None:
-    rng = np.random.default_rng(7)
-    level = np.where(rng.random(5_000) < 0.3, 40, 60)
-    counts = histogram((level + np.round(rng.normal(0, 2, 5_000))) / 1e3).counts
-    assert min(counts[len(counts) // 3 : 2 * len(counts) // 3]) < max(counts) / 10
 
 
 @pytest.mark.parametrize(("value", "margin"), [(0.0, 0.5), (3.0, 0.015)])
@@ -257,20 +262,6 @@ POSITIVE_LISTS = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60)
 )
 def test_rank_is_trtexecs(p: float, n: int, rank: int) -> None:
     assert nearest_rank(p, n) == rank
-
-
-def test_rank_and_percentile_of_few_and_many_values() -> None:
-    in_double = [max(n - 1 - int((1 - 99 / 100) * n), 0) for n in range(1, 2000)]
-    ours = [nearest_rank(99, n) for n in range(1, 2000)]
-    assert ours != in_double
-    assert max(abs(a - b) for a, b in zip(ours, in_double, strict=True)) == 1
-    with pytest.raises(UsageError, match="no samples"):
-        nearest_rank(50, 0)
-    with pytest.raises(UsageError, match="0 values"):
-        percentile([], 50)
-    assert (median([4.0, 1.0, 3.0, 2.0]), median([3.0, 1.0, 2.0])) == (2.5, 2.0)
-    values = np.random.default_rng(0).lognormal(size=10_001)
-    assert percentile(values, 99) == np.sort(values)[nearest_rank(99, values.size)]
 
 
 @pytest.mark.parametrize("p", [-0.1, 100.5, math.nan])

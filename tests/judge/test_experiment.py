@@ -161,7 +161,7 @@ def test_a_continued_experiment_is_the_whole_one(cut: tuple[int, int]) -> None:
     assert (seen, sorted(set(looks["cut"]))) == (whole.seen, looks["whole"])
 
 
-def test_the_maximum_time_ends_it_after_the_fewest_rounds() -> None:
+def test_the_maximum_time_and_lost_sides_end_it() -> None:
     experiment = run(Source(), max_time_s=0.0, min_rounds=5)
     assert (experiment.ended, len(experiment.whole_rows())) == (Ended.LATE, 5)
     experiment = run(Source(), looks=(8, 16), max_time_s=0.0)
@@ -172,9 +172,6 @@ def test_the_maximum_time_ends_it_after_the_fewest_rounds() -> None:
     experiment = Experiment(3, Source())
     assert (experiment.run_round(deadline=0.0), experiment.whole_rows()) == ({}, [])
     assert len(experiment.table) == 1
-
-
-def test_sides_can_become_fewer_but_not_none() -> None:
     experiment = Experiment(3, Source(), seed=1)
     assert set(experiment.run_round()) == {0, 1, 2}
     assert set(experiment.run_round([0, 2])) == {0, 2}

@@ -26,9 +26,15 @@ def quiet(seed: int, n: int = 1000) -> np.ndarray:
     return 5 + 0.05 * np.random.default_rng(seed).standard_normal(n)
 
 
-def test_nothing_is_said_of_a_quiet_series_or_a_metric_that_is_nothing() -> None:
+def test_nothing_is_said_of_a_quiet_series_but_for_the_step_of_its_timer() -> None:
     assert [notices(quiet(seed)) for seed in range(20)] == [{}] * 20
     assert notices(np.zeros(10)) == {}
+    found = notices(np.round(quiet(8), 1))["W-TIMER"]
+    assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
+    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
+    found = notices(np.round(quiet(9) / 0.0625) * 0.0625)["W-TIMER"]
+    assert found.evidence["step_ms"] == 0.0625
+    assert "W-TIMER" not in notices(np.round(quiet(9), 2))
 
 
 def test_few_dependent_and_unconverged_samples_are_told() -> None:
@@ -139,15 +145,6 @@ def test_the_end_of_a_warm_up_is_its_last_tenth_and_at_least_ten() -> None:
     values[0] = 1.15 * np.median(values)
     assert outlier_scores(values)[0] > LIMIT
     assert "W-FIRST-RUNS" not in notices(values)
-
-
-def test_the_timer_notice_names_the_step_of_the_samples() -> None:
-    found = notices(np.round(quiet(8), 1))["W-TIMER"]
-    assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
-    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
-    found = notices(np.round(quiet(9) / 0.0625) * 0.0625)["W-TIMER"]
-    assert found.evidence["step_ms"] == 0.0625
-    assert "W-TIMER" not in notices(np.round(quiet(9), 2))
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=150))

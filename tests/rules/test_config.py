@@ -24,7 +24,7 @@ def codes(**options: Any) -> list[str]:
     return [rule.code for rule in LintConfig(**options).rules()]
 
 
-def test_rules_are_told_by_code_beginning_or_name() -> None:
+def test_rules_are_told_by_code_beginning_name_and_level() -> None:
     assert codes() == [rule.code for rule in RULES]
     assert codes(select=("plan104", "tiny-kernels")) == ["PLAN104", "TIME202"]
     assert all(code.startswith("TIME") for code in codes(select=("TIME",)))
@@ -32,9 +32,6 @@ def test_rules_are_told_by_code_beginning_or_name() -> None:
         *("TIME204", "TIME205", "TIME206")
     ]
     assert "PLAN104" not in codes(ignore=("PLAN1",))
-
-
-def test_the_level_decides_what_is_bad() -> None:
     info, error = finding(Severity.INFO), finding(Severity.ERROR)
     assert not LintConfig().is_bad(info)
     assert LintConfig().is_bad(finding())

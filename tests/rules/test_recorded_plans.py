@@ -118,7 +118,7 @@ def test_a_conversion_between_types(kind) -> None:
     assert [one.message for one in found if one.code == "PLAN104"] == ["converts FP32 to INT8"]
 
 
-def test_reorders_that_undo_each_other() -> None:
+def test_findings_of_onnx_runtimes_graphs() -> None:
     layers = (
         layer("Convolution", "in FP32 1x8x4x4 NHWC8", "a FP32 1x8x4x4 NHWC8"),
         layer("Reorder", "a FP32 1x8x4x4 NHWC8", "b FP32 1x8x4x4 NCHW"),
@@ -127,9 +127,6 @@ def test_reorders_that_undo_each_other() -> None:
         layer("Convolution", "d FP32 1x8x4x4 NHWC8", "out FP32 1x8x4x4 NHWC8"),
     )
     assert codes(*layers) == ["PLAN109"]
-
-
-def test_attention_that_onnx_runtime_did_not_fuse() -> None:
     layers = (
         layer("FusedMatMul", "q FP32 1x8x64, k FP32 1x64x8", "s FP32 1x8x8"),
         layer("Add", "s FP32 1x8x8, m FP32 1x8x8", "t FP32 1x8x8"),
@@ -137,9 +134,6 @@ def test_attention_that_onnx_runtime_did_not_fuse() -> None:
         layer("MatMul", "p FP32 1x8x8, v FP32 1x8x64", "out FP32 1x8x64"),
     )
     assert codes(*layers) == ["PLAN113"]
-
-
-def test_a_float_island_in_an_int8_graph() -> None:
     layers = (
         layer("Convolution", "in INT8 1x8x4x4", "a INT8 1x8x4x4"),
         layer("Reorder", "a INT8 1x8x4x4", "b FP32 1x8x4x4"),

@@ -80,19 +80,13 @@ def test_each_way_a_worker_ends_is_an_outcome(tmp_path) -> None:
     assert "Traceback" in (ended.outcome.detail or "")
 
 
-def test_a_hang(tmp_path) -> None:
+def test_a_hang_and_a_flood_of_memory_end_at_their_limits(tmp_path) -> None:
     ended = run(fake_job(Limits(timeout_s=3), fault="hang"), tmp_path)
     assert ended.outcome.kind is OutcomeKind.TIMED_OUT
     assert "3 s" in (ended.outcome.message or "")
-
-
-def test_a_flood_of_memory(tmp_path) -> None:
     ended = run(fake_job(Limits(timeout_s=60, memory_bytes=600 << 20), fault="memory"), tmp_path)
     assert ended.outcome.kind is OutcomeKind.OUT_OF_MEMORY
     assert "limit is 600 MiB" in (ended.outcome.message or "")
-
-
-def test_a_limit_below_a_mebibyte_is_not_said_to_be_none(tmp_path) -> None:
     ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path)
     assert "limit is 1.00 KiB" in (ended.outcome.message or "")
 

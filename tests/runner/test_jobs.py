@@ -24,7 +24,7 @@ def test_models_times_backends(tmp_path) -> None:
     assert made[0].subject.size_bytes == 6
 
 
-def test_kinds_of_models(tmp_path) -> None:
+def test_kinds_of_models_and_the_neighbour_that_is_suggested(tmp_path) -> None:
     for name, kind in (("a.onnx", "onnx"), ("a.engine", "engine"), ("a.plan", "engine")):
         (tmp_path / name).touch()
         assert subject_of(tmp_path / name).kind == kind
@@ -32,9 +32,6 @@ def test_kinds_of_models(tmp_path) -> None:
     folder.mkdir()
     (folder / "model.onnx").touch()
     assert subject_of(folder / "model.onnx").name == "mobilenet/model.onnx"
-
-
-def test_the_neighbour_is_suggested(tmp_path) -> None:
     (tmp_path / "resnet18.onnx").touch()
     with pytest.raises(UsageError) as caught:
         subject_of(tmp_path / "resnet81.onnx")

@@ -107,15 +107,12 @@ def test_a_decode_loop_has_time_to_first_token_and_per_token(tmp_path) -> None:
     assert "I-DECODE" in {one.code for one in view.run.notices}
 
 
-def test_a_model_without_a_past_or_a_backend_without_the_loop(tmp_path, convnet) -> None:
+def test_what_decoding_needs_is_said(tmp_path, convnet) -> None:
     work = Workload(mode=Mode(decode=4), **QUICK)
     with pytest.raises(UnsupportedError, match=r"no past_\* input"):
         es.bench(convnet, workload=work)
     with pytest.raises(UsageError, match="fake has no `decode`"):
         es.bench(convnet, on="fake", workload=work)
-
-
-def test_a_provider_that_builds_engines_needs_the_range_of_lengths() -> None:
     from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
     from enginescope.backends.onnxruntime.varying_shapes import check_growing
 

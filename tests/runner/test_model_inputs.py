@@ -64,7 +64,7 @@ SPECS = (
 )
 
 
-def test_a_named_dimension_is_set_once_for_all_inputs(tmp_path) -> None:
+def test_a_named_dimension_is_set_once_and_one_notice_names_all(tmp_path) -> None:
     found = settled_workload([encoder(tmp_path / "net.onnx")], Workload(dims=dims(batch=2, seq=7)))
     assert {one.name: one.dims for one in found.shapes} == dict.fromkeys(
         ("ids", "types", "mask"), (2, 7)
@@ -72,6 +72,10 @@ def test_a_named_dimension_is_set_once_for_all_inputs(tmp_path) -> None:
     feeds = make_feeds(SPECS, found)
     assert {one.shape for one in feeds.arrays.values()} == {(2, 7)}
     assert not any("SHAPE" in one.code for one in feeds.notices)
+    (notice,) = make_feeds((*SPECS, spec("x", DataType.FP32, 1, None)), Workload()).notices
+    assert notice.code == "W-DYNAMIC-SHAPE"
+    assert "batch, seq, axis 1 (`ids` 1x1, `types` 1x1, `mask` 1x1, `x` 1x1)" in notice.message
+    assert "--dim batch=SIZE --dim seq=SIZE --shape x:DIMS" in notice.message
 
 
 def test_a_dimension_that_is_left_open_is_one_and_is_said_once(tmp_path) -> None:
@@ -87,13 +91,6 @@ def test_a_dimension_that_is_left_open_is_one_and_is_said_once(tmp_path) -> None
     with_batch = settled_workload([model], Workload(dims=dims(seq=7), batch=3))
     assert {one.dims for one in with_batch.shapes} == {(3, 7)}
     assert with_batch.open_dims == ()
-
-
-def test_without_sizes_one_notice_names_all_dimensions_and_the_option() -> None:
-    (notice,) = make_feeds((*SPECS, spec("x", DataType.FP32, 1, None)), Workload()).notices
-    assert notice.code == "W-DYNAMIC-SHAPE"
-    assert "batch, seq, axis 1 (`ids` 1x1, `types` 1x1, `mask` 1x1, `x` 1x1)" in notice.message
-    assert "--dim batch=SIZE --dim seq=SIZE --shape x:DIMS" in notice.message
 
 
 def test_a_shape_counts_more_than_a_dimension_and_an_unknown_one_is_refused(tmp_path) -> None:

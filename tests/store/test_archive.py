@@ -15,7 +15,7 @@ from enginescope.store.archive import Store, load_path
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
 
-def test_save_and_load(store) -> None:
+def test_save_load_and_tag(store) -> None:
     run = a_run()
     folder = store.save(run, tags=["good", "good"])
     loaded = store.load(run.id)
@@ -29,6 +29,12 @@ def test_save_and_load(store) -> None:
     with pytest.raises(StoreError, match="a run of this id exists"):
         store.save(run)
     assert [one.name for one in store.runs_folder.iterdir()] == [run.id]
+    store.save(run)
+    assert store.tag(run.id, "x", "y", "x").tags == ("x", "y")
+    assert store.rows(tag="y")[0].id == run.id
+    assert store.untag("x", "y").tags == ("x",)
+    assert store.rows(tag="y") == ()
+    np.testing.assert_array_equal(store.load("x").samples[0].values_ms, run.samples[0].values_ms)
 
 
 def test_rows_of_an_empty_and_of_a_full_store(store) -> None:
@@ -66,16 +72,6 @@ def test_what_cannot_be_a_tag(store, tag) -> None:
         store.tag(run.id, tag)
 
 
-def test_tags(store) -> None:
-    run = a_run()
-    store.save(run)
-    assert store.tag(run.id, "x", "y", "x").tags == ("x", "y")
-    assert store.rows(tag="y")[0].id == run.id
-    assert store.untag("x", "y").tags == ("x",)
-    assert store.rows(tag="y") == ()
-    np.testing.assert_array_equal(store.load("x").samples[0].values_ms, run.samples[0].values_ms)
-
-
 def test_delete_and_tag_runs_of_the_store_alone(store, tmp_path) -> None:
     run = a_run()
     store.save(run)
@@ -100,9 +96,6 @@ def test_a_path_into_the_store_is_the_run_there(store, monkeypatch) -> None:
     assert store.id_of(f"runs/{run.id}") == run.id
     assert store.id_of(f"runs/{run.id}/run.json") == run.id
     assert store.delete(f"runs/{run.id}") == run.id
-
-
-def test_delete_of_a_run_that_another_deletes(store, monkeypatch) -> None:
     store.save(a_run(id="abc"))
     monkeypatch.setattr(store, "id_of", lambda _: "gone")
     with pytest.raises(StoreError, match="cannot delete run gone: No such file"):

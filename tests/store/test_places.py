@@ -236,13 +236,10 @@ def test_reindex(place) -> None:
     assert Store(place).rows() == before
 
 
-def test_check_writable(place) -> None:
+def test_check_writable(place, tmp_path) -> None:
     store = Store(place)
     store.check_writable()
     assert store.rows() == ()
-
-
-def test_what_is_of_this_machine_stays_on_it(place, tmp_path) -> None:
     store = Store(place)
     is_folder = not isinstance(place, DatabaseUrl)
     assert store.path == (place if is_folder else tmp_path / "home" / "enginescope")

@@ -111,6 +111,8 @@ def test_suites_are_found_by_name_and_folder(tmp_path) -> None:
         assert found.path == kept.path
     for name in ("", "other", "../suites/nightly", "no-suite"):
         assert suite_named(name, tmp_path) is None
+    with pytest.raises(FormatError, match=r"suite\.json"):
+        SuiteFolder(tmp_path).result()
 
 
 def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
@@ -128,8 +130,3 @@ def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
     assert not folder.exists
     folder.begin(result([a]).plan)
     assert folder.result().rows == (a,)
-
-
-def test_without_a_plan_there_is_no_result(tmp_path) -> None:
-    with pytest.raises(FormatError, match=r"suite\.json"):
-        SuiteFolder(tmp_path).result()

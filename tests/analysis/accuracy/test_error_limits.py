@@ -126,15 +126,12 @@ def test_a_gap_that_chance_does_not_leave_parts_populations(gap, count, several)
     assert bool(group.max() > 0) is several
 
 
-def test_a_channel_of_zeros_takes_the_limits_of_its_population() -> None:
+def test_a_channel_of_zeros_and_one_of_noise_have_their_limits() -> None:
     limits = channel_limits(channels(np.zeros(100), wave(100), 500 * wave(100)), INT8)
     assert limits.scale[0] == pytest.approx(1)
     assert limits.scale[2] == pytest.approx(500, rel=0.2)
     limits = channel_limits(channels(np.zeros(100), one_of(100, 40.0, 1.0)), FP16)
     assert limits.peak[0] == pytest.approx(0.25 * 1.3 * 40 / 4 + FP16.resolution)
-
-
-def test_the_noise_of_a_channel_is_its_limit_below_the_ceiling() -> None:
     errors = channels(wave(10_000), 10 * wave(10_000))
     noise = ChannelNoise(axis=0, rmse=(0.01, 9.0), peak=(0.02, 18.0))
     limits = channel_limits(errors, INT8, noise)
@@ -245,17 +242,14 @@ def of_samples(count: int, *rows: Any) -> ChannelErrors:
     return errors
 
 
-def test_a_channel_near_0_by_chance_has_the_scale_of_its_variation() -> None:
+def test_a_channel_near_0_has_the_scale_of_its_variation_and_populations_are_numbered() -> None:
     """Similar samples: the channels vary by 1 beside means of 10, 20 and 0.1."""
     norms = np.sqrt(np.square([10, 20, 0.1]) + 1)
     scale, _ = populations(of_samples(1, 10, 20, 0.1))
     assert scale == pytest.approx([norms[0], norms[1], norms[0]])
     scale, _ = populations(of_samples(8, 10, 20, 0.1))  # eight elements a sample show the scale
     assert scale == pytest.approx(norms)
-
-
-def test_populations_are_numbered_from_the_smallest() -> None:
-    """A gap of 9 needs four elements below it that belong to no smaller population."""
+    # A gap of 9 needs four elements below it that belong to no smaller population.
     small = [wave(2)] * 4
     _, group = populations(channels(81 * wave(2), *small, 9 * wave(2)))
     assert group.tolist() == [1, 0, 0, 0, 0, 1]

@@ -90,7 +90,7 @@ def test_rounding_of_its_own_precision_passes_and_of_a_coarser_one_does_not(name
     assert not side(reference, rounded(max(20 * size, 2e-3)), name).passes
 
 
-def test_integers_must_be_equal_unless_said_otherwise() -> None:
+def test_integers_must_be_equal_and_ties_are_no_change() -> None:
     a = np.arange(100)
     b = a.copy()
     b[7] += 1
@@ -101,6 +101,18 @@ def test_integers_must_be_equal_unless_said_otherwise() -> None:
     by_size = tolerance_for("y", tolerance_named("int8"), ToleranceRequest(atol=one))
     assert side([a], [b], by_size).passes
     assert codes(side([a > 50], [b > 6], "int8")) == {"unequal"}
+    assert side([np.float32(2)], [np.float32(2)], "fp32").passes
+    assert not side([np.float32(2)], [np.float32(2.03)], "fp16").passes
+    empty = np.zeros((0, 4), np.float32)
+    assert codes(side([empty], [empty], "fp32")) == {"nothing-compared"}
+    assert side([empty, np.ones((3, 4))], [empty, np.ones((3, 4))], "fp32").passes
+    assert codes(side([empty], [np.zeros((1, 4), np.float32)], "fp32")) == {"shape"}
+    a = np.array([[1, 3, 3, 0, 0, 0]], np.float32)
+    b = np.array([[1, 3, 3.0001, 0, 0, 0]], np.float32)
+    ranks = side([a], [b], "fp16").outputs[0].ranks
+    assert (ranks.rows, ranks.top1, ranks.top5) == (1, 1, 1)
+    worse = np.array([[9, 0, 1, 0, 0, 0]], np.float32)
+    assert side([a], [worse], "fp16").outputs[0].ranks.top1 == 0
 
 
 def test_a_given_tolerance_takes_the_place_of_the_defaults_but_for_nan() -> None:
@@ -136,22 +148,7 @@ def test_the_worst_sample_and_channel_are_found() -> None:
     assert found.outputs[0].figures.max_abs_sample == 3
 
 
-def test_scalars_and_ties_are_compared_and_empty_outputs_show_nothing() -> None:
-    assert side([np.float32(2)], [np.float32(2)], "fp32").passes
-    assert not side([np.float32(2)], [np.float32(2.03)], "fp16").passes
-    empty = np.zeros((0, 4), np.float32)
-    assert codes(side([empty], [empty], "fp32")) == {"nothing-compared"}
-    assert side([empty, np.ones((3, 4))], [empty, np.ones((3, 4))], "fp32").passes
-    assert codes(side([empty], [np.zeros((1, 4), np.float32)], "fp32")) == {"shape"}
-    a = np.array([[1, 3, 3, 0, 0, 0]], np.float32)
-    b = np.array([[1, 3, 3.0001, 0, 0, 0]], np.float32)
-    ranks = side([a], [b], "fp16").outputs[0].ranks
-    assert (ranks.rows, ranks.top1, ranks.top5) == (1, 1, 1)
-    worse = np.array([[9, 0, 1, 0, 0, 0]], np.float32)
-    assert side([a], [worse], "fp16").outputs[0].ranks.top1 == 0
-
-
-def test_tolerances_are_read_with_names_and_the_widest_precision_decides() -> None:
+def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences() -> None:
     assert parse_tolerance("1e-3") == ToleranceOption(output=None, value=1e-3)
     assert parse_tolerance("a:0:2") == ToleranceOption(output="a:0", value=2.0)
     for text in ("x", "-1", "nan", "inf", ":1", "scores:"):
@@ -166,6 +163,10 @@ def test_tolerances_are_read_with_names_and_the_widest_precision_decides() -> No
     assert widest(["fp32", "int8", "fp16"]) == "int8"
     with pytest.raises(UsageError, match="fp17"):
         tolerance_named("fp17")
+    reference, side = (bindings(DataType.FP32, one) for one in (DataType.FP32, DataType.INT64))
+    (found,) = binding_differences(reference, side)
+    assert (found.role, found.what, found.blocks) == ("output", "type", False)
+    assert binding_differences(bindings(DataType.FP32), bindings(DataType.FP32)) == ()
 
 
 # Differences of two models' inputs and outputs, and which of them stop a comparison.
@@ -193,10 +194,3 @@ def test_an_input_of_another_type_blocks_only_if_it_is_of_another_kind(
     (found,) = binding_differences(bindings(reference), bindings(side))
     assert (found.role, found.name, found.what) == ("input", "x", "type")
     assert found.blocks is blocks
-
-
-def test_equal_bindings_have_no_differences_and_an_output_of_another_type_does_not_block() -> None:
-    reference, side = (bindings(DataType.FP32, one) for one in (DataType.FP32, DataType.INT64))
-    (found,) = binding_differences(reference, side)
-    assert (found.role, found.what, found.blocks) == ("output", "type", False)
-    assert binding_differences(bindings(DataType.FP32), bindings(DataType.FP32)) == ()

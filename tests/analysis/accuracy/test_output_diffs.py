@@ -170,11 +170,23 @@ def test_few_elements_are_a_warning_where_the_limits_are_wide(count, row, text) 
     assert notice == wanted
 
 
-def test_no_element_is_not_called_few_and_some_finite_elements_are_a_comparison() -> None:
+def test_values_are_compared_where_the_type_resolves_them() -> None:
     (output,) = side([np.zeros((0, 4))], [np.zeros((0, 4))], "int8").outputs
     assert set(notices(output)) == {"W-NOTHING-COMPARED"}
     values = np.array([np.nan, 1.0, 2.0, 3.0, 4.0])
     assert "W-NOTHING-COMPARED" not in notices(side([values], [values], "fp16").outputs[0])
+    # Their range is their own, so that FP16 resolves them.
+    values = -1e-6 + 1e-9 * wave(400)
+    (output,) = side([values], [values + 1e-10 * cross_wave(400)], "fp16").outputs
+    assert output.passes
+    assert output.notices == ()
+    values = 1e-4 * (2 + wave(400))
+    error = 5e-6 * cross_wave(400)
+    (alone,) = side([values], [values + error], "fp16").outputs
+    assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
+    (output,) = side([values], [values + error], "fp16", [values - error]).outputs
+    assert output.passes
+    assert output.notices == ()
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, False), (2, True), (50, True)])
@@ -272,22 +284,7 @@ def test_an_output_that_shows_nothing_fails_and_says_why(reference, candidate, t
     assert "W-NOTHING-COMPARED" in notices(allowed.outputs[0])
 
 
-def test_small_values_are_compared_where_the_type_resolves_them() -> None:
-    """Their range is their own, so that FP16 resolves them."""
-    values = -1e-6 + 1e-9 * wave(400)
-    (output,) = side([values], [values + 1e-10 * cross_wave(400)], "fp16").outputs
-    assert output.passes
-    assert output.notices == ()
-    values = 1e-4 * (2 + wave(400))
-    error = 5e-6 * cross_wave(400)
-    (alone,) = side([values], [values + error], "fp16").outputs
-    assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
-    (output,) = side([values], [values + error], "fp16", [values - error]).outputs
-    assert output.passes
-    assert output.notices == ()
-
-
-def test_a_users_tolerance_has_no_limits_by_channel() -> None:
+def test_each_output_has_the_tolerance_of_its_name_without_limits_by_channel() -> None:
     asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=0.5),))
     tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
     values = np.repeat(wave(200)[:, None], 3, axis=1)
@@ -297,18 +294,6 @@ def test_a_users_tolerance_has_no_limits_by_channel() -> None:
     assert side([values], [values], "int8").outputs[0].channels.rmse_limit == (
         pytest.approx((0.45,) * 3)
     )
-
-
-def test_samples_are_counted_where_another_could_be_told_apart() -> None:
-    same = [wave(50)] * 3
-    (output,) = side(same, same, "fp16").outputs
-    assert (output.astray, output.told_apart) == (None, None)
-    other = [wave(50), cross_wave(50)]
-    (output,) = side(other, other, "fp16").outputs
-    assert (output.astray, output.told_apart) == (0, 2)
-
-
-def test_each_output_has_the_tolerance_of_its_name() -> None:
     rows = {"boxes": tolerance_named("int8"), "scores": tolerance_named("fp16")}
     comparison = SideComparison("B", rows.__getitem__)
     outputs = [tensor(wave(9), name) for name in rows]
@@ -318,3 +303,12 @@ def test_each_output_has_the_tolerance_of_its_name() -> None:
         ("boxes", "int8"),
         ("scores", "fp16"),
     ]
+
+
+def test_samples_are_counted_where_another_could_be_told_apart() -> None:
+    same = [wave(50)] * 3
+    (output,) = side(same, same, "fp16").outputs
+    assert (output.astray, output.told_apart) == (None, None)
+    other = [wave(50), cross_wave(50)]
+    (output,) = side(other, other, "fp16").outputs
+    assert (output.astray, output.told_apart) == (0, 2)

@@ -138,7 +138,7 @@ def test_a_tenth_of_the_samples_in_anothers_place_fails(samples, fails) -> None:
         assert mixed.evidence == {"astray": 2, "samples": samples}
 
 
-def test_samples_nearer_to_another_are_mixed_up_and_a_single_one_is_not() -> None:
+def test_samples_nearer_to_another_are_mixed_up_and_little_noise_narrows_no_lead() -> None:
     reference = independent(4)
     found = side(reference, [reference[1], *reference[1:]], "int8")
     assert found.outputs[0].astray == 1
@@ -146,6 +146,14 @@ def test_samples_nearer_to_another_are_mixed_up_and_a_single_one_is_not() -> Non
     other = [*reference[1:], reference[0]]
     mixed = [0.4 * own + 0.6 * another for own, another in zip(reference, other, strict=True)]
     assert reason(side(reference, mixed, "int8"), "other-samples").evidence["astray"] == 4
+    # 3 × the row's part of the spread is noise even where less is expected.
+    scores = np.tile([10.0, 0, 0, 0, 0, 6], (20, 1))
+    wrong = scores.copy()
+    wrong[3, [0, 5]] = [6, 10]
+    rounded = scores + 1e-5 * cross_wave(120).reshape(20, 6)
+    best = reason(side([scores], [wrong], "fp16", [rounded]), "best-class")
+    assert best.evidence["limit"] == pytest.approx(0.03)
+    assert reason(side([scores], [wrong], "exact"), "best-class").evidence["limit"] == 0
 
 
 @pytest.mark.parametrize(("samples", "fails"), [(9, True), (10, True), (11, False)])
@@ -159,17 +167,6 @@ def test_a_tenth_of_the_samples_with_swapped_axes_fails(samples, fails) -> None:
         assert swapped.message == text
         name = "its last two axes swapped"
         assert swapped.evidence == {"astray": 1, "samples": samples, "arrangement": name}
-
-
-def test_little_noise_does_not_narrow_what_a_best_class_may_lead_by() -> None:
-    """3 × the row's part of the spread is noise even where less is expected."""
-    scores = np.tile([10.0, 0, 0, 0, 0, 6], (20, 1))
-    wrong = scores.copy()
-    wrong[3, [0, 5]] = [6, 10]
-    rounded = scores + 1e-5 * cross_wave(120).reshape(20, 6)
-    best = reason(side([scores], [wrong], "fp16", [rounded]), "best-class")
-    assert best.evidence["limit"] == pytest.approx(0.03)
-    assert reason(side([scores], [wrong], "exact"), "best-class").evidence["limit"] == 0
 
 
 # Best classes that change: by noise, or although the reference was clear.

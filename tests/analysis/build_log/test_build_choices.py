@@ -52,13 +52,22 @@ def test_the_chosen_tactic_against_the_fastest_tried() -> None:
     assert (conv.evidence, conv.trials, conv.tuning_s) == ("none", 0, None)
 
 
-def test_a_copy_that_became_a_no_op_or_was_not_timed() -> None:
+def test_copies_and_formats_are_told_apart_where_the_log_says_them() -> None:
     copy = choices(replaced(("Layer(Reformat)", "Layer(NoOp)")))[1]
     assert (copy.evidence, copy.chosen_ms, copy.gap_ms) == ("inert", None, None)
     copy = choices(
         replaced(("CONV, Tactic: 0x00000000000003e8".replace("CONV", CONV), f"{CONV}, Tactic: 0x9"))
     )[1]
     assert (copy.evidence, copy.chosen_ms, copy.trials) == ("not timed", None, 2)
+    assert shuffle(0.25) == ("ambiguous", None)
+    assert shuffle(0.5) == ("timed", 0.5)
+    line = "Adding reformat layer: Reformatted Input Tensor 0 to s (x) from Half(9,1,1) to {}"
+    assert shuffle(0.25, line.format("Half(8,1,8)")) == ("timed", 0.25)
+    output = "Adding reformat layer: Reformatted Output Tensor 0 to s (y) from Half(1) to Half(8,1)"
+    assert shuffle(0.25, output) == ("not timed", None)
+    conv, gemm = choices(story_of(build_logs.log_10()))
+    assert (conv.evidence, conv.chosen_ms, conv.kernel) == ("timed", 0.015, "sm80_half")
+    assert (gemm.evidence, gemm.kernel) == ("none", "sm50_gemvx")
 
 
 SHUFFLES = """\
@@ -95,18 +104,6 @@ def shuffle(second: float, added: str = "") -> tuple[str, float | None]:
     return choice.evidence, choice.chosen_ms
 
 
-def test_formats_are_told_apart_where_the_log_says_them() -> None:
-    assert shuffle(0.25) == ("ambiguous", None)
-    assert shuffle(0.5) == ("timed", 0.5)
-    line = "Adding reformat layer: Reformatted Input Tensor 0 to s (x) from Half(9,1,1) to {}"
-    assert shuffle(0.25, line.format("Half(8,1,8)")) == ("timed", 0.25)
-    output = "Adding reformat layer: Reformatted Output Tensor 0 to s (y) from Half(1) to Half(8,1)"
-    assert shuffle(0.25, output) == ("not timed", None)
-    conv, gemm = choices(story_of(build_logs.log_10()))
-    assert (conv.evidence, conv.chosen_ms, conv.kernel) == ("timed", 0.015, "sm80_half")
-    assert (gemm.evidence, gemm.kernel) == ("none", "sm50_gemvx")
-
-
 def test_two_builds_side_by_side() -> None:
     a = story_of(build_logs.log_86())
     b = replaced(
@@ -126,7 +123,7 @@ def test_two_builds_side_by_side() -> None:
     assert (pairs[1].b, pairs[2].a, pairs[1].change_ms) == (None, None, None)
 
 
-def test_a_build_against_itself_and_names_that_repeat(data: Path) -> None:
+def test_a_build_against_itself_and_choices_of_the_recorded_log(data: Path) -> None:
     story = recorded(data)
     pairs = compare_choices(story, story)
     assert len(pairs) == len(story.layers)
@@ -135,9 +132,6 @@ def test_a_build_against_itself_and_names_that_repeat(data: Path) -> None:
     a = story_of(build_logs.prefixed(line.format("A", 1) + line.format("B", 2)))
     b = story_of(build_logs.prefixed(line.format("A", 1) + line.format("C", 2)))
     assert [one.differs for one in compare_choices(a, b)] == [("type",), ()]
-
-
-def test_choices_of_the_recorded_log(data: Path) -> None:
     found = {one.layer.name: one for one in choices(recorded(data))}
     counts = [one.evidence for one in found.values()]
     assert (counts.count("timed"), counts.count("not timed"), counts.count("inert")) == (13, 6, 2)

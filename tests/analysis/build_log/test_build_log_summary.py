@@ -24,16 +24,13 @@ def story_of(data: bytes) -> BuildTrace:
 STORY = story_of(build_logs.log_86())
 
 
-def test_steps_with_what_happened_before_each() -> None:
+def test_steps_with_what_happened_before_each_and_fusions_of_fusions() -> None:
     steps = {one.name: one for one in step_changes(STORY)}
     assert steps["Original"].change is None
     assert (steps["scale fusion"].change, steps["scale fusion"].fused) == (-1, 0)
     assert (steps["scale fusion"].removed, steps["scale fusion"].retyped) == (1, 1)
     assert (steps["concat removal"].change, steps["concat removal"].fused) == (-2, 2)
     assert steps["reformat layers"].change == 1
-
-
-def test_fusions_of_fusions_are_one_group() -> None:
     constant, conv = fusion_groups(STORY)
     assert (constant.nodes, constant.in_engine) == (("bias", "(Unnamed Layer* 3) [Shuffle]"), False)
     assert (conv.name, conv.nodes, conv.in_engine) == (CONV, ("conv", "add", "relu"), True)
@@ -56,7 +53,7 @@ def test_tuning_by_layer() -> None:
     assert [(one.tuning_s, one.share_pct) for one in tuning_costs(story)] == [(None, None)]
 
 
-def test_a_conversion_takes_the_time_of_its_tactic() -> None:
+def test_a_conversion_takes_the_time_of_its_tactic_and_unknown_times_come_last() -> None:
     (cost,) = reformat_costs(STORY)
     assert (cost.became, cost.time_ms, len(cost.tried)) == ("Reformat", 0.004, 2)
     data = build_logs.log_86()
@@ -70,6 +67,10 @@ def test_a_conversion_takes_the_time_of_its_tactic() -> None:
     assert cost.time_ms == 0.5
     (cost,) = reformat_costs(story_of(reformats()))
     assert (cost.time_ms, cost.tried) == (None, ())
+    timed, never = (TacticTrial(runner=None, tactic="1", time_ms=one) for one in (2.0, None))
+    assert best_trial((never, timed)) is timed
+    assert best_trial((never,)) is None
+    assert trial_ms(timed) < trial_ms(never) == trial_ms(None)
 
 
 def reformats(*blocks: tuple[str, float]) -> bytes:
@@ -84,13 +85,6 @@ def reformats(*blocks: tuple[str, float]) -> bytes:
         "Adding reformat layer: Reformatted Input Tensor 0 to c (b) from Half(8,1) to Float(8,1)"
     )
     return build_logs.prefixed("".join(lines) + added)
-
-
-def test_trials_without_a_time_come_last() -> None:
-    timed, never = (TacticTrial(runner=None, tactic="1", time_ms=one) for one in (2.0, None))
-    assert best_trial((never, timed)) is timed
-    assert best_trial((never,)) is None
-    assert trial_ms(timed) < trial_ms(never) == trial_ms(None)
 
 
 def test_seconds_of_a_real_log_are_within_those_of_the_whole(shared: Path) -> None:

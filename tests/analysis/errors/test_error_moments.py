@@ -92,15 +92,12 @@ def test_values_near_the_ends_of_float64_neither_overflow_nor_vanish(size) -> No
     assert math.isfinite(found.rmse)
 
 
-def test_small_and_large_parts_add_up_in_any_order() -> None:
+def test_small_and_large_parts_zeros_and_factors_have_their_moments() -> None:
     small = (1e-200 * np.array([1.0, 2.0]), 1e-200 * np.array([1.0, 3.0]))
     large = (1e200 * np.array([1.0, -2.0]), 1e200 * np.array([1.0, -2.0]))
     one, other = moments_of(*small) + moments_of(*large), moments_of(*large) + moments_of(*small)
     assert one.norm == pytest.approx(other.norm)
     assert one.norm == pytest.approx(1e200 * math.sqrt(5 / 4))
-
-
-def test_nothing_and_zeros_have_no_angle_and_a_constant_is_held_against_its_size() -> None:
     assert ErrorMoments().rmse is None
     assert ErrorMoments().error_to_spread is None
     zeros = moments_of(np.zeros(4), np.zeros(4))
@@ -112,9 +109,6 @@ def test_nothing_and_zeros_have_no_angle_and_a_constant_is_held_against_its_size
     assert found.correlation is None
     assert found.slope == pytest.approx(1.01)
     assert found.systematic_share == pytest.approx(1.0)
-
-
-def test_a_factor_is_systematic_and_noise_is_not() -> None:
     generator = np.random.default_rng(1)
     a = generator.standard_normal(4_000)
     assert moments_of(a, 1.01 * a).systematic_share == pytest.approx(1.0)
@@ -171,7 +165,7 @@ def test_figures_by_channel_are_those_of_numpy_on_whole_arrays(
         np.testing.assert_array_equal(errors.where, by_sample.argmax(axis=0))
 
 
-def test_elements_that_are_not_finite_and_axes_of_changing_length_do_not_count() -> None:
+def test_elements_and_axes_that_do_not_fit_do_not_count() -> None:
     a = np.array([[1.0, np.nan], [2.0, np.nan]])
     (errors,) = sums((a, a)).axes
     assert (errors.count.tolist(), errors.rmse[0]) == ([2, 0], 0)
@@ -182,6 +176,12 @@ def test_elements_that_are_not_finite_and_axes_of_changing_length_do_not_count()
     none = np.ones((1, 0, 6))
     (columns,) = sums((rows[0], rows[0]), (none, none), (rows[1], rows[1])).axes
     assert columns.count.tolist() == [8] * 6
+    # The last axis is the same whatever comes before.
+    flat, deep = np.ones((4, 6)), np.ones((2, 2, 6))
+    (errors,) = sums((flat, flat), (deep, deep)).axes
+    assert (errors.axis, errors.count.tolist()) == (2, [8] * 6)
+    values = np.ones((1, 8, 8, 8))
+    assert sums((values, values)).shown().axis == 1
 
 
 @pytest.mark.parametrize(
@@ -242,15 +242,6 @@ def test_the_type_decides_which_channels_are_summed_and_how() -> None:
 def test_an_axis_of_channels_has_2_to_131072(length, expected) -> None:
     values = np.ones((1, length), np.float32)
     assert len(sums((values, values)).axes) == expected
-
-
-def test_the_axis_is_that_of_the_last_sample_and_a_cube_has_its_channels_first() -> None:
-    """The last axis is the same whatever comes before."""
-    flat, deep = np.ones((4, 6)), np.ones((2, 2, 6))
-    (errors,) = sums((flat, flat), (deep, deep)).axes
-    assert (errors.axis, errors.count.tolist()) == (2, [8] * 6)
-    values = np.ones((1, 8, 8, 8))
-    assert sums((values, values)).shown().axis == 1
 
 
 @pytest.mark.parametrize(

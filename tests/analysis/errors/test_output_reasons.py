@@ -195,13 +195,15 @@ def test_complex_numbers_are_judged_by_their_parts_and_a_users_tolerance_alone_d
     assert side([wave(100)], [0.5 * wave(100)], limits(atol=0.6)).passes
 
 
-def test_nothing_is_judged_without_finite_elements_and_equality_is_exact() -> None:
+def test_equality_is_exact_and_small_values_below_0_are_not_excused() -> None:
     none = np.full(8, np.nan)
     errors = compare_elements(tensor(none), tensor(none), tolerance_named("fp16"))
     assert reasons_of(Compared(errors), tolerance_named("fp16"), "float") == ()
     values = np.repeat(wave(200)[:, None], 3, axis=1)
     assert side([values], [values], "exact").passes
     assert codes(side([values], [values + 1e-12], "exact")) >= {"error", "peak", "channel-error"}
+    values = 1e-4 * wave(400)
+    assert "error" in codes(side([values], [values + 5e-5], "fp16"))
 
 
 @pytest.mark.parametrize(
@@ -233,11 +235,6 @@ def test_an_error_of_another_summation_order_is_negligible(
         tensor(reference), tensor(reference + np.array([0.0, error, 0.0])), tolerance
     )
     assert is_negligible(found, tolerance, places=places) is expected
-
-
-def test_small_values_below_0_are_not_excused_as_probabilities() -> None:
-    values = 1e-4 * wave(400)
-    assert "error" in codes(side([values], [values + 5e-5], "fp16"))
 
 
 def test_the_worst_channel_is_that_farthest_beyond_its_own_limit() -> None:

@@ -20,7 +20,7 @@ def refused(baseline: list[Run], current: list[Run]) -> UsageError:
     return error.value
 
 
-def test_jobs_that_failed_on_both_sides_or_in_the_baseline_are_named() -> None:
+def test_jobs_and_cells_that_failed_before_are_named() -> None:
     runs = [crashed(on("a")), crashed(on("b", seed=1)), crashed(on("b", seed=2))]
     error = refused(runs, [crashed(on("a", seed=3)), crashed(on("b", seed=4))])
     assert error.why == (
@@ -32,6 +32,12 @@ def test_jobs_that_failed_on_both_sides_or_in_the_baseline_are_named() -> None:
     error = refused([crashed(on("a"))], [on("b", seed=1)])
     assert error.why
     assert error.why.startswith("1 of 1 job of the baseline failed; the first is net.onnx · a")
+    rows = [row(cell("net", mode="validate"), CellStatus.CRASHED)]
+    with pytest.raises(UsageError, match="nothing to compare") as error:
+        check_compared(with_cells(gate([], []), rows, rows), [], [])
+    assert error.value.why
+    assert error.value.why.startswith("1 of 1 job of the baseline and 1 of 1 job of the current")
+    assert "crashed: it is said why" in error.value.why
 
 
 def test_a_gate_that_compared_or_failed_is_returned() -> None:
@@ -43,12 +49,3 @@ def test_a_gate_that_compared_or_failed_is_returned() -> None:
     for baseline, current in (([on("a")], [on("a", seed=1)]), ([on("a")], [])):
         report = gate(baseline, current)
         assert check_compared(report, baseline, current) is report
-
-
-def test_a_cell_that_failed_before_there_was_a_run() -> None:
-    rows = [row(cell("net", mode="validate"), CellStatus.CRASHED)]
-    with pytest.raises(UsageError, match="nothing to compare") as error:
-        check_compared(with_cells(gate([], []), rows, rows), [], [])
-    assert error.value.why
-    assert error.value.why.startswith("1 of 1 job of the baseline and 1 of 1 job of the current")
-    assert "crashed: it is said why" in error.value.why

@@ -79,7 +79,7 @@ def test_what_is_inconclusive_counts_as_asked(policy, passes) -> None:
     assert report.is_passed is passes
 
 
-def test_a_job_or_a_figure_that_is_missing_is_lost() -> None:
+def test_a_job_or_a_figure_that_is_missing_is_lost_or_new() -> None:
     report = gate([*processes(4.0), process(1.0, of=job("b"))], processes(4.0, first=60))
     assert outcomes(report)[0] == ("b", None, "lost coverage")
     assert not report.is_passed
@@ -94,9 +94,6 @@ def test_a_job_or_a_figure_that_is_missing_is_lost() -> None:
     assert row.outcome is GateOutcome.LOST
     row = only(gate(processes(4.0, first=60), before, limits))
     assert row.outcome is GateOutcome.NO_BASELINE
-
-
-def test_a_job_without_baseline_is_new_and_fails_if_it_fails() -> None:
     same = processes(4.0), processes(4.0, first=60)
     report = gate(same[0], [*same[1], process(1.0, of=job("b"))])
     assert report.is_passed
@@ -155,7 +152,7 @@ def test_why_a_row_is_inconclusive_is_said_once() -> None:
     assert said.startswith(f"{why}, more than the difference")
 
 
-def test_other_conditions_fail_unless_they_are_meant() -> None:
+def test_other_conditions_fail_unless_they_are_meant_by_a_known_name() -> None:
     elsewhere = Environment(host=Host(cpu_model="EPYC", cores_usable=2))
     sides = processes(4.0), processes(4.0, first=60, environment=elsewhere)
     report = gate(*sides)
@@ -164,9 +161,14 @@ def test_other_conditions_fail_unless_they_are_meant() -> None:
     assert details(only(report))[-1].endswith("add --across cpu")
     assert not report.is_passed
     assert gate(*sides, terms(across=("cpu",))).is_passed
+    with pytest.raises(UsageError, match="--across gpus"):
+        gate(processes(4.0), processes(4.0, first=60), terms(across=("gpus",)))
+    with pytest.raises(UsageError, match="no metric 'p98'"):
+        check_metric("p98")
+    assert {"latency", "p99", "throughput", "engine_size", "gpu_compute"} <= set(GATE_METRICS)
 
 
-def test_every_metric_has_its_own_limit() -> None:
+def test_every_metric_has_its_own_limit_and_an_engine_size_is_exact() -> None:
     before = processes(4.0, peak_memory_bytes=100 << 20, n=1200)
     after = processes(4.12, first=60, peak_memory_bytes=100 << 20, n=1200)
     limits = terms(("latency", 2), ("p99", 5), ("throughput", 2), ("peak_memory", 2))
@@ -177,6 +179,15 @@ def test_every_metric_has_its_own_limit() -> None:
         "p99": "no regression",
         "peak_memory": "no regression",
     }
+
+    def built(size: int) -> BuildReport:
+        return BuildReport(engine="net.engine", engine_bytes=size)
+
+    limits = terms(("engine_size", 2))
+    grown = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1030))], limits)
+    assert only(grown).outcome is GateOutcome.REGRESSION
+    same = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1010))], limits)
+    assert only(same).outcome is GateOutcome.NO_REGRESSION
 
 
 def test_requests_without_copies_are_held_to_a_limit_of_their_own() -> None:
@@ -192,18 +203,7 @@ def test_requests_without_copies_are_held_to_a_limit_of_their_own() -> None:
     assert len(series.sure) == 1
 
 
-def test_an_engine_size_is_exact() -> None:
-    def built(size: int) -> BuildReport:
-        return BuildReport(engine="net.engine", engine_bytes=size)
-
-    limits = terms(("engine_size", 2))
-    grown = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1030))], limits)
-    assert only(grown).outcome is GateOutcome.REGRESSION
-    same = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1010))], limits)
-    assert only(same).outcome is GateOutcome.NO_REGRESSION
-
-
-def test_a_flaky_baseline_is_said() -> None:
+def test_a_flaky_baseline_and_a_renamed_model_are_said() -> None:
     report = gate(processes(4.0, apart=UNSTEADY), processes(4.0, first=60, apart=UNSTEADY))
     (notice,) = [one for one in only(report).notices if one.code == "W-FLAKY-BASELINE"]
     assert notice.message.startswith("flaky baseline: its 5 processes vary by 6.")
@@ -216,9 +216,6 @@ def test_a_flaky_baseline_is_said() -> None:
     codes = [each.code for each in only(gate([two_levels], [process(4.0, 60)])).notices]
     assert "W-FLAKY-BASELINE" in codes
     assert "W-BIMODAL" not in codes
-
-
-def test_a_renamed_model_is_said() -> None:
     report = gate(
         processes(4.0, of=job("v1.onnx", sha="ab")),
         processes(4.0, of=job("v2.onnx", sha="ab"), first=60),
@@ -294,14 +291,6 @@ def test_an_unstable_baseline_is_named_and_does_not_fail_the_current_side() -> N
     row = only(gate(unsteady, b, terms(("latency", 100.0))))
     assert row.outcome is GateOutcome.NO_REGRESSION
     assert "the baseline is unstable" in " ".join(notice.message for notice in row.notices)
-
-
-def test_unknown_names_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="--across gpus"):
-        gate(processes(4.0), processes(4.0, first=60), terms(across=("gpus",)))
-    with pytest.raises(UsageError, match="no metric 'p98'"):
-        check_metric("p98")
-    assert {"latency", "p99", "throughput", "engine_size", "gpu_compute"} <= set(GATE_METRICS)
 
 
 def told(report) -> set[str]:

@@ -49,7 +49,7 @@ def test_a_failed_process_joins_its_job_before_and_now() -> None:
     assert pair.b is not None
 
 
-def test_the_exact_counterpart_goes_before_one_known_by_its_file_or_left_over() -> None:
+def test_the_exact_counterpart_goes_before_one_known_by_its_file_and_none_is_guessed() -> None:
     one, eight = process(1.0, inputs=shaped(1)), process(1.0, inputs=shaped(8))
     found = pairs([one, eight], [crashed(), process(1.0, 1, inputs=shaped(1))])
     assert [pair.b.runs[0].outcome.kind.value for pair in found] == ["ok", "crashed"]
@@ -64,9 +64,6 @@ def test_the_exact_counterpart_goes_before_one_known_by_its_file_or_left_over() 
     assert new.a is None
     (pair,) = pairs([process(1.0, of=job(spec="trt"))], [process(1.0, of=job(spec="trt:fp16"))])
     assert (pair.how, [*map(str, pair.changes)]) == ("altered", ["precision: default → fp16"])
-
-
-def test_two_that_are_left_over_are_not_guessed_at() -> None:
     found = pairs(
         [process(1.0, of=job(spec="trt"))],
         [process(1.0, of=job(spec="trt:fp16")), process(1.0, of=job(spec="trt:int8"))],
@@ -76,9 +73,6 @@ def test_two_that_are_left_over_are_not_guessed_at() -> None:
         (True, False),
         (True, False),
     ]
-
-
-def test_meant_conditions_do_not_keep_jobs_apart() -> None:
     found = pairs(
         [process(1.0, of=job(spec="trt"))],
         [process(1.0, of=job(spec="ort-cpu"))],

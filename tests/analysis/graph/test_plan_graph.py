@@ -84,7 +84,7 @@ def test_a_plan_of_every_version() -> None:
         assert not [one for one in graph.nodes if one.name.startswith("dummy_shape_call")]
 
 
-def test_layers_with_one_name_stay_apart_and_an_input_that_nothing_reads_is_shown() -> None:
+def test_layers_with_one_name_stay_apart_and_values_are_carried() -> None:
     graph = plan_graph(made(("a", "x", "m"), ("a", "m", "y"), io="x > y"))
     assert [one.name for one in graph.nodes] == ["x", "a", "a", "y"]
     assert {(one.source, one.target) for one in graph.edges} == {(0, 1), (1, 2), (2, 3)}
@@ -92,6 +92,11 @@ def test_layers_with_one_name_stay_apart_and_an_input_that_nothing_reads_is_show
     assert ("input", "unused") in {(one.kind, one.name) for one in graph.nodes}
     with pytest.raises(UsageError, match="no such choice"):
         plan_graph(made(), tensors="some")
+    graph = plan_graph(made(("body", "x state", "new"), ("keep", "new", "state"), io="x >"))
+    assert edges(graph) == ["body>keep", "keep>body*", "x>body"]
+    graph = plan_graph(made(("r", "x", "u"), ("w", "u", "x"), io="x > x"))
+    assert edges(graph) == ["r>w", "w>x.1", "x.0>r"]
+    assert [one.kind for one in graph.nodes if one.name == "x"] == ["input", "output"]
 
 
 def test_a_region_written_again_has_a_node_per_use() -> None:
@@ -118,14 +123,6 @@ def test_many_writers_and_layers_without_tensors_are_tied_once() -> None:
     assert edges(graph, "order") == ["a>station", "station>b"]
     names, _ = parse_plan(plans.encoded(plans.names_only()), "a")
     assert edges(plan_graph(names), "order") == ["conv + relu>head"]
-
-
-def test_a_value_of_the_iteration_before_is_carried_unless_it_is_written_later() -> None:
-    graph = plan_graph(made(("body", "x state", "new"), ("keep", "new", "state"), io="x >"))
-    assert edges(graph) == ["body>keep", "keep>body*", "x>body"]
-    graph = plan_graph(made(("r", "x", "u"), ("w", "u", "x"), io="x > x"))
-    assert edges(graph) == ["r>w", "w>x.1", "x.0>r"]
-    assert [one.kind for one in graph.nodes if one.name == "x"] == ["input", "output"]
 
 
 def test_no_ops_are_folded_through_chains_and_joints() -> None:

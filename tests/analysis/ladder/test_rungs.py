@@ -44,7 +44,7 @@ def test_steps_add_up_to_the_whole(rounds, seed) -> None:
     assert total.is_consistent is True
 
 
-def test_a_whole_that_is_not_its_steps_is_told() -> None:
+def test_a_whole_that_is_not_its_steps_is_told_and_a_figure_is_placed() -> None:
     steady = {key: dict.fromkeys(range(8), level) for key, level in LEVELS.items()}
     # rounds of the middle rungs and of the ends are not the same ones
     steady[KEYS.LAYERS] = dict.fromkeys(range(8), 0.3) | {8: 9.0, 9: 9.0, 10: 9.0, 11: 9.0, 12: 9.0}
@@ -52,6 +52,17 @@ def test_a_whole_that_is_not_its_steps_is_told() -> None:
     steady[KEYS.LAYERS] |= dict.fromkeys(range(13, 30), 9.0)
     (total,) = climb(RUNGS, steady).sums
     assert total.is_consistent is False
+    found = placed("0.442ms", LADDER)
+    assert found is not None
+    assert (found.nearest, found.alike) == (RungKey.EAGER, (RungKey.EAGER,))
+    found = placed("0.4ms", LADDER)
+    assert found is not None
+    assert found.alike == (RungKey.LAYERS, RungKey.EAGER)
+    found = placed("0.500ms", LADDER)
+    assert found is not None
+    assert (found.nearest, found.alike) == (RungKey.EAGER, ())
+    assert (found.below, found.above) == (RungKey.EAGER, RungKey.PINNED)
+    assert placed("1ms", LADDER[-1:]) is None
 
 
 def test_intervals_of_steps_hold_the_difference_nineteen_times_in_twenty() -> None:
@@ -122,20 +133,6 @@ def test_digits_say_how_precise_a_figure_is(text, value_ms, half_ms) -> None:
 def test_what_is_no_latency_is_refused(text) -> None:
     with pytest.raises(UsageError):
         read_figure(text)
-
-
-def test_a_figure_is_the_rung_that_it_overlaps() -> None:
-    found = placed("0.442ms", LADDER)
-    assert found is not None
-    assert (found.nearest, found.alike) == (RungKey.EAGER, (RungKey.EAGER,))
-    found = placed("0.4ms", LADDER)
-    assert found is not None
-    assert found.alike == (RungKey.LAYERS, RungKey.EAGER)
-    found = placed("0.500ms", LADDER)
-    assert found is not None
-    assert (found.nearest, found.alike) == (RungKey.EAGER, ())
-    assert (found.below, found.above) == (RungKey.EAGER, RungKey.PINNED)
-    assert placed("1ms", LADDER[-1:]) is None
 
 
 @pytest.mark.parametrize(("text", "is_above"), [("1.90ms", True), ("0.100ms", False)])

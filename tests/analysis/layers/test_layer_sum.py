@@ -54,7 +54,7 @@ def profile_of(times: Array, resolution_ms: tuple[float, float] = (0.0, 0.0)) ->
     )
 
 
-def test_interrupted_iterations_do_not_move_the_sum() -> None:
+def test_interrupted_iterations_do_not_move_the_sum_but_clock_steps_widen_it() -> None:
     rng = np.random.default_rng(0)
     times = 0.02 + 0.001 * rng.standard_normal((200, 10))
     times[rng.random(times.shape) < 0.03] += 10.0  # a tenth of a second's slice, now and then
@@ -62,20 +62,6 @@ def test_interrupted_iterations_do_not_move_the_sum() -> None:
     assert found is not None
     assert (found.statistic, found.sum_ms) == ("median", pytest.approx(0.2, rel=0.01))
     assert (found.whole_ms, found.iterations) == (0.19, 200)
-
-
-def test_the_interval_of_the_sum_covers() -> None:
-    rng = np.random.default_rng(1)
-    hits = []
-    for _ in range(300):
-        iteration = 1 + 0.02 * rng.standard_normal((120, 1))  # what all layers of one share
-        times = 0.02 * iteration * rng.lognormal(0.0, 0.1, (120, 8))
-        interval = layer_sum(profile_of(times), None).interval
-        hits.append(interval.low <= 8 * 0.02 <= interval.high)
-    assert np.mean(hits) >= 0.93
-
-
-def test_the_steps_of_the_clock_are_in_the_interval_and_few_iterations_have_none() -> None:
     times = np.floor(np.full((120, 5), 3.7)) * 0.001
     found = layer_sum(profile_of(times, (0.0, 0.001)), None)
     assert found.sum_ms == pytest.approx(0.015)
@@ -88,6 +74,17 @@ def test_the_steps_of_the_clock_are_in_the_interval_and_few_iterations_have_none
     found = layer_sum(imported, WholeRequest("gpu_compute", 4.0, 3.0))
     assert (found.sum_ms, found.statistic, found.whole_ms) == (2.0, "mean", 4.0)
     assert found.interval is None
+
+
+def test_the_interval_of_the_sum_covers() -> None:
+    rng = np.random.default_rng(1)
+    hits = []
+    for _ in range(300):
+        iteration = 1 + 0.02 * rng.standard_normal((120, 1))  # what all layers of one share
+        times = 0.02 * iteration * rng.lognormal(0.0, 0.1, (120, 8))
+        interval = layer_sum(profile_of(times), None).interval
+        hits.append(interval.low <= 8 * 0.02 <= interval.high)
+    assert np.mean(hits) >= 0.93
 
 
 # Layer times of another build: ignored everywhere, with the reason.
@@ -117,7 +114,7 @@ def mixed(shared: Path) -> Run:
     return run_of_engine(EngineFacts(name="net", plan=read.plan, profile=read.profile))
 
 
-def test_times_of_another_build_are_ignored() -> None:
+def test_times_of_another_build_are_ignored_and_printed_ones_compared() -> None:
     run = own_times(timed_run({"a": None, "b": None}, ("a", 1.0), ("x", 2.0)))
     assert run.profile is None
     (notice,) = run.notices
@@ -127,6 +124,11 @@ def test_times_of_another_build_are_ignored() -> None:
     assert own_times(run).profile is None
     executed = replace(run, plan=replace(run.plan, source_schema=EXECUTED))
     assert [one.time_ms for one in own_times(executed).profile.layers] == [1.0, 2.0]
+    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
+    printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
+    found = RunView(replace(latency_run(printed=printed), profile=profile)).layer_sum
+    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
+    assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures
 
 
 @pytest.mark.parametrize(
@@ -234,11 +236,3 @@ def test_of_the_samples_gpu_compute_first_else_as_it_was_printed() -> None:
     )
     assert RunView(latency_run(printed=printed[:1])).whole_request is None
     assert RunView(latency_run()).whole_request is None
-
-
-def test_the_sum_of_layers_is_held_against_what_was_printed() -> None:
-    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
-    printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
-    found = RunView(replace(latency_run(printed=printed), profile=profile)).layer_sum
-    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
-    assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures

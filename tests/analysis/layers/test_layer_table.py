@@ -38,7 +38,7 @@ def test_a_plan_or_a_profile_alone_says_what_it_knows() -> None:
     assert row.type is None
 
 
-def test_shares_are_of_the_sum_and_containers_have_none() -> None:
+def test_shares_and_groups_are_of_the_sum() -> None:
     layers = (
         LayerTiming(index=0, name="Loop", mean_ms=9.0, is_container=True),
         LayerTiming(index=1, name="a", mean_ms=1.0),
@@ -47,6 +47,14 @@ def test_shares_are_of_the_sum_and_containers_have_none() -> None:
     rows = layer_rows(None, Profile(source="onnxruntime", layers=layers))
     assert [row.share_pct for row in rows] == [None, 25.0, 75.0]
     assert rows[0].is_container
+    assert time_by(ROWS, lambda row: row.type) == (
+        TimeShare(key="Conv", layers=2, time_ms=5.0, share_pct=62.5),
+        TimeShare(key="Add", layers=1, time_ms=2.0, share_pct=25.0),
+        TimeShare(key=None, layers=1, time_ms=1.0, share_pct=12.5),
+    )
+    assert time_by((ROWS[4],), lambda row: row.type) == ()
+    row = LayerRow(index=0, name="a", time_ms=0.0)
+    assert time_by((row,), lambda row: row.type)[0].share_pct is None
 
 
 def test_joined_rows_have_both_sides_and_untimed_ones_come_last() -> None:
@@ -150,12 +158,6 @@ def several() -> Plan:
     return parse_plan(plans.encoded({"Layers": layers, "Bindings": names}), "a.json")[0]
 
 
-def test_a_plan_of_one_profile_stays_as_it_is() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a.json")
-    assert plan_profiles(plan) == ()
-    assert of_plan_profile(plan, 0) is plan
-
-
 @pytest.mark.parametrize(("index", "suffix"), list(zip((0, 1, 10), SUFFIXES, strict=True)))
 def test_a_profile_has_its_own_layers_and_tensors(index: int, suffix: str) -> None:
     plan = several()
@@ -172,7 +174,7 @@ def test_a_profile_that_is_not_there(index: int) -> None:
     assert caught.value.hint == "it has: 0, 1, 10"
 
 
-def test_times_go_with_their_profile() -> None:
+def test_times_go_with_their_profile_and_a_plan_of_one_stays_as_it_is() -> None:
     rows = tuple(
         LayerTiming(index=at, name=f"conv{suffix}", mean_ms=1.0 + at)
         for at, suffix in enumerate(SUFFIXES)
@@ -182,6 +184,9 @@ def test_times_go_with_their_profile() -> None:
     assert kept.iterations == 5
     alone = Profile(source="trtexec", layers=rows[:1])
     assert times_of_plan_profile(alone, 0) is alone
+    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a.json")
+    assert plan_profiles(plan) == ()
+    assert of_plan_profile(plan, 0) is plan
 
 
 ROWS = (
@@ -192,17 +197,6 @@ ROWS = (
     LayerRow(index=4, name="e", type="Conv"),
     LayerRow(index=5, name="f", type="Loop", time_ms=9.0, is_container=True),
 )
-
-
-def test_groups_are_summed_and_sorted() -> None:
-    assert time_by(ROWS, lambda row: row.type) == (
-        TimeShare(key="Conv", layers=2, time_ms=5.0, share_pct=62.5),
-        TimeShare(key="Add", layers=1, time_ms=2.0, share_pct=25.0),
-        TimeShare(key=None, layers=1, time_ms=1.0, share_pct=12.5),
-    )
-    assert time_by((ROWS[4],), lambda row: row.type) == ()
-    row = LayerRow(index=0, name="a", time_ms=0.0)
-    assert time_by((row,), lambda row: row.type)[0].share_pct is None
 
 
 def row(index: int, tactic: str | None, time_ms: float | None, **more: object) -> LayerRow:

@@ -16,13 +16,19 @@ def plan_of(*layers, given, taken) -> Plan:
     return Plan(name="p", layers=layers, io=io)
 
 
-def test_a_chain_holds_what_is_read_and_written() -> None:
+def test_a_chain_holds_what_is_read_and_written_but_for_a_no_op_to_an_output() -> None:
     found = memory_of(small_plan())
     # a: 256 bytes, b: 512, c: 1024 and through the no-op; x, y and the weights are not activations
     assert found.live_bytes == (256, 256 + 512, 512 + 1024, 1024)
     assert (found.peak_bytes, found.peak_at, found.unknown) == (1536, 2, 0)
     assert memory_of(replace(small_plan(), io=())) is None
     assert memory_of(replace(small_plan(), source_schema="names-only")) is None
+    x, a, y = tensor("x", 1), tensor("a", 100), tensor("y", 100)
+    found = memory_of(
+        plan_of(layer(0, "one", "A", [x], [a]), layer(1, "n", "NoOp", [a], [y]), given=x, taken=y)
+    )
+    assert found.live_bytes == (0,)
+    assert found.peak_bytes == 0
 
 
 def test_a_tensor_stays_alive_until_its_last_reader() -> None:
@@ -81,15 +87,6 @@ def test_padding_counts_and_unknown_sizes_are_told() -> None:
     )
     assert found.live_bytes == (32 * 64 * 4, 32 * 64 * 4, 0)
     assert found.unknown == 1
-
-
-def test_no_op_to_an_output_is_the_callers_memory() -> None:
-    x, a, y = tensor("x", 1), tensor("a", 100), tensor("y", 100)
-    found = memory_of(
-        plan_of(layer(0, "one", "A", [x], [a]), layer(1, "n", "NoOp", [a], [y]), given=x, taken=y)
-    )
-    assert found.live_bytes == (0,)
-    assert found.peak_bytes == 0
 
 
 @pytest.mark.parametrize(

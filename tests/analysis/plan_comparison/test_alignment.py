@@ -83,7 +83,7 @@ def check_symmetric(a: Plan, b: Plan) -> None:
     assert (there.only_a, there.only_b) == (back.only_b, back.only_a)
 
 
-def test_a_plan_with_itself_and_with_nothing() -> None:
+def test_a_plan_with_itself_with_nothing_and_under_other_names() -> None:
     plan = chain([4, 4, 4, 8])
     found = align(plan, plan)
     assert one_to_one(found) == [(0, 0), (1, 1), (2, 2), (3, 3)]
@@ -93,9 +93,6 @@ def test_a_plan_with_itself_and_with_nothing() -> None:
     assert align(empty, empty).pairs == ()
     found = align(chain([4]), empty)
     assert (found.pairs, found.only_a, found.only_b) == ((), (0,), ())
-
-
-def test_other_names_batch_and_precision_leave_shapes_and_order() -> None:
     plan = chain([4, 4, 4, 8, 4, 4])
     found = align(plan, renamed(plan, "other"))
     assert one_to_one(found) == [(one, one) for one in range(6)]
@@ -309,7 +306,7 @@ def test_all_convolutions_of_one_network_are_paired(
     check_symmetric(a, b)
 
 
-def test_blocks_are_paired_by_sense(shared: Path) -> None:
+def test_blocks_and_gemms_are_paired_across_versions(shared: Path) -> None:
     """In QAT the shortcut's convolution runs before the second one of the block, in FP16 after."""
     a = real(shared, f"{TREX}/resnet18-a100-fp16.engine")
     b = real(shared, f"{TREX}/resnet18-a100-qat-residual.engine")
@@ -324,9 +321,6 @@ def test_blocks_are_paired_by_sense(shared: Path) -> None:
     assert "layer4.1.conv2.weight" in found["Conv_43 + Add_44 + Relu_45"]
     assert "MaxPool_12" in found["Conv_0 + Relu_1 | MaxPool_2"]
     assert "Gemm_305" in found["Gemm_48"]
-
-
-def test_gemms_are_paired_across_versions_of_a_plan(shared: Path) -> None:
     a = real(shared, "trt10-rtx3060/alexnet_fp16")
     path = shared / "trt10-rtx3060" / "alexnet_torch_tensorrt.engine_info.json"
     b = parse_plan(path.read_bytes(), path.name)[0]

@@ -65,9 +65,6 @@ def test_neither_shape_fits_and_it_stays_alone() -> None:
         ("/end", "Convolution", ("u",), "w"),
     )
     assert align(a, plan({"s": 7}, START, ("/end", "Convolution", ("s",), "w"))).only_a == (1,)
-
-
-def test_a_branch_beside_a_kept_edge_and_a_reformat_stay_alone() -> None:
     a = plan(
         {}, START, ("/branch", "PointWise", ("s",), "u"), ("/end", "Convolution", ("s", "u"), "w")
     )
@@ -94,7 +91,7 @@ def test_what_stands_between_the_same_groups_is_one_group() -> None:
     assert found.pairs[1].score == SCORE_WITHOUT_SHAPES
 
 
-def test_long_chains_are_no_group() -> None:
+def test_long_chains_are_no_group_and_a_part_compiled_as_one_layer_is() -> None:
     count = MAX_CHAIN + 2
     rows = [START]
     rows += [(f"x{n}", "Scale", (f"u{n}" if n else "s",), f"u{n + 1}") for n in range(count)]
@@ -102,9 +99,6 @@ def test_long_chains_are_no_group() -> None:
     a = plan({}, *rows)
     b = plan({}, START, ("y9", "kgen", ("s",), "v"), ("/end", "Convolution", ("v",), "w"))
     assert align(a, b).only_b == (1,)
-
-
-def test_a_part_compiled_as_one_layer() -> None:
     end: Row = ("/end", "Convolution", ("v", "u"), "w")
     a = plan(
         {},

@@ -34,16 +34,13 @@ def groups(a: Side, b: Side, *, numbers: bool = True) -> list[tuple[list[int], l
     return [(one.a, one.b, one.score) for one in found.groups]
 
 
-def test_split_and_fused_layers_share_more_than_one_node() -> None:
+def test_split_fused_and_equal_nodes() -> None:
     a = side(("/a", "/b"), ("/c",), ("/d",))
     b = side(("/a",), ("/b",), ("/c", "/d"))
     assert groups(a, b) == [([0], [0, 1], 1.0), ([1, 2], [2], 1.0)]
     a = side(("/a", "/b", "/shared"), ("/c", "/d"))
     b = side(("/shared", "/c", "/d"))
     assert groups(a, b) == [([1], [0], pytest.approx(2 / 3))]
-
-
-def test_equal_nodes_of_several_are_taken_apart_in_order() -> None:
     a = side(("/norm",), ("/norm",), widths=(4, 8))
     b = side(("/norm",), ("/norm",), widths=(4, 8))
     assert groups(a, b) == [([0], [0], 1.0), ([1], [1], 1.0)]

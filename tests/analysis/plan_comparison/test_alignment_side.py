@@ -54,7 +54,7 @@ def test_long_runs_of_copies_cost_no_more_than_short_ones() -> None:
     assert readers == list(range(3, len(copies)))
 
 
-def test_keys_leave_out_batch_and_constants_and_need_a_shape() -> None:
+def test_keys_leave_out_batch_and_constants_and_have_parameters() -> None:
 
     def one(batch: int | None, *more: str) -> Side:
         reads = (Tensor(name="in", shape=(batch, 4, 8)), *(Tensor(name=n) for n in more))
@@ -69,8 +69,6 @@ def test_keys_leave_out_batch_and_constants_and_need_a_shape() -> None:
     found = Side(Plan(name="p", layers=(Layer(index=0, name="TrainStation1"),)))
     assert (found.exact, found.loose, found.weak) == ([None], [None], [None])
 
-
-def test_parameters_tell_equal_shapes_apart() -> None:
     def kernel(size: int) -> Side:
         io = Tensor(name="t", shape=(1, 4, 8, 8))
         layer = Layer(

@@ -72,7 +72,7 @@ def test_every_way_to_differ() -> None:
     assert [one.conversion for one in found.reformats_added] == ["FP16 NCHW → FP32 NCHW"]
 
 
-def test_duplicate_names_keep_their_times_and_a_plan_with_itself_differs_in_nothing() -> None:
+def test_duplicate_names_equal_plans_and_empty_plans_add_nothing() -> None:
     found = compared(network_a(), network_b())
     twins = [one for one in found.layers if one.a and one.a.names == ("same/x",)]
     assert [(one.a_ms, one.b_ms) for one in twins] == [(0.75, 0.75), (0.75, 0.8125)]
@@ -82,6 +82,15 @@ def test_duplicate_names_keep_their_times_and_a_plan_with_itself_differs_in_noth
     assert {one.cause for one in found.explanations} == {Cause.NOTHING}
     assert not any(one.is_changed or one.differs_by(0) for one in found.layers)
     assert all(one.share_pct is None for one in found.layers)
+    nothing = (Plan(name="none", layers=()), Profile(source="trtexec", layers=()))
+    found = compare_layers(nothing, nothing)
+    assert (found.layers, found.explanations, found.difference_ms) == ((), (), None)
+    a = network_a()
+    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="conv1/x", mean_ms=1.0),))
+    found = compare_layers((a.plan("a"), profile), (a.plan("b"), profile))
+    assert found.difference_ms == 0
+    assert named(found, "head/x").difference_ms is None
+    check_sums(found)
 
 
 def test_exchanged_plans_give_the_mirror_image() -> None:
@@ -194,15 +203,3 @@ def test_the_layers_that_changed_go_first_and_the_batch_before_the_precision() -
     assert changed == sorted(changed, reverse=True)
     first = [abs(one.difference_ms or 0) for one in found if one.is_changed]
     assert first == sorted(first, reverse=True)
-
-
-def test_empty_plans_and_layers_without_a_time_add_nothing() -> None:
-    nothing = (Plan(name="none", layers=()), Profile(source="trtexec", layers=()))
-    found = compare_layers(nothing, nothing)
-    assert (found.layers, found.explanations, found.difference_ms) == ((), (), None)
-    a = network_a()
-    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="conv1/x", mean_ms=1.0),))
-    found = compare_layers((a.plan("a"), profile), (a.plan("b"), profile))
-    assert found.difference_ms == 0
-    assert named(found, "head/x").difference_ms is None
-    check_sums(found)

@@ -55,7 +55,7 @@ def test_plan_and_profile_together() -> None:
     assert found.notices == ()
 
 
-def test_what_has_no_partner_is_told() -> None:
+def test_what_has_no_partner_is_told_and_a_plan_or_profile_alone_has_less() -> None:
     found = explore(
         "net", tensorrt_10(), profile({"copy for conv": 2.0, "stranger": 1.0, "other": 1.0})
     )
@@ -68,9 +68,6 @@ def test_what_has_no_partner_is_told() -> None:
     plan = Plan(name="p", layers=(Layer(index=0, name="a"), Layer(index=1, name="b")))
     (notice,) = explore("p", plan, profile({"a": 1.0})).notices
     assert notice.message == "1 layer has no time in the plan and profile given: 'b'"
-
-
-def test_a_plan_alone_has_no_times_and_a_profile_no_sizes() -> None:
     found = explore("net", tensorrt_10(), None)
     assert (found.time, found.by_type, found.notices) == (None, (), ())
     assert found.totals is not None
@@ -92,12 +89,9 @@ def test_one_optimisation_profile_of_several(index: int) -> None:
     assert found.notices == ()
 
 
-def test_an_optimisation_profile_that_is_not_there() -> None:
+def test_orders_put_what_is_not_known_last_and_a_missing_profile_is_an_error() -> None:
     with pytest.raises(UsageError, match="profile 1"):
         explore("net", tensorrt_10(), None, plan_profile=1)
-
-
-def test_orders_put_what_is_not_known_last() -> None:
     found = explore("net", tensorrt_10(), profile({"copy for conv": 2.0, "head_myl0_2": 3.0}))
     assert names(found, "plan") == [one.row.name for one in found.layers]
     assert names(found, "time")[:2] == ["head_myl0_2", "copy for conv"]

@@ -83,16 +83,13 @@ def test_constants_count_once() -> None:
     assert (totals.activation_bytes, totals.active_layers) == (32, 1)
 
 
-def test_chains_of_no_ops() -> None:
+def test_no_ops_unknown_sizes_and_memory_used_again() -> None:
     x, big, small, tail = tensor("x", 2), tensor("big", 8), tensor("small", 4), tensor("tail", 1)
     first, second = layer(1, [big], [small], "NoOp"), layer(2, [small], [tail], "NoOp")
     totals = plan_totals(
         plan_of(layer(0, [x], [big]), first, second, layer(3, [tail], [x]), inputs=(x,))
     )
     assert totals.activation_bytes == 8 + 32 + 32 + 8
-
-
-def test_sizes_that_are_not_known() -> None:
     x = tensor("x", None, 3)
     y = tensor("y", 4)
     totals = plan_totals(plan_of(layer(0, [x], [y]), inputs=(x,)))
@@ -100,6 +97,12 @@ def test_sizes_that_are_not_known() -> None:
     empty = plan_totals(Plan(name="p", layers=(Layer(index=0, name="a"),)))
     assert (empty.weights_bytes, empty.bias_bytes, empty.activation_bytes) == (None, None, None)
     assert empty.layers_by_precision == {"unknown": 1}
+    x, narrow, wide, spare = tensor("x", 1), tensor("r", 2), tensor("r", 4), tensor("spare", 1)
+    plan = plan_of(layer(0, [x], [narrow]), layer(1, [narrow, narrow], [wide]), inputs=(x, spare))
+    found = {one.tensor.name: one for one in plan_tensors(plan)}
+    assert found["r"].tensor == narrow
+    assert (found["r"].written_by, found["r"].read_by) == ((0, 1), (1,))
+    assert (found["spare"].written_by, found["spare"].read_by) == ((), ())
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -136,12 +139,3 @@ def test_weights_of_gemm_layers_are_no_activations(
     assert totals.activation_bytes is not None
     assert totals.weights_bytes / 2**20 == pytest.approx(weights_mib, abs=0.05)
     assert totals.activation_bytes / 2**20 == pytest.approx(activations_mib, abs=0.05)
-
-
-def test_memory_used_again_and_tensors_of_no_layer() -> None:
-    x, narrow, wide, spare = tensor("x", 1), tensor("r", 2), tensor("r", 4), tensor("spare", 1)
-    plan = plan_of(layer(0, [x], [narrow]), layer(1, [narrow, narrow], [wide]), inputs=(x, spare))
-    found = {one.tensor.name: one for one in plan_tensors(plan)}
-    assert found["r"].tensor == narrow
-    assert (found["r"].written_by, found["r"].read_by) == ((0, 1), (1,))
-    assert (found["spare"].written_by, found["spare"].read_by) == ((), ())

@@ -57,7 +57,7 @@ def test_groups_add_up_and_come_by_time_else_by_number() -> None:
     assert {(one.time_ms, one.share_pct, one.timed) for one in groups} == {(None, None, 0)}
 
 
-def test_each_quantity_is_its_column_in_other_units() -> None:
+def test_each_quantity_is_its_column_and_each_measure_shared_out_whole() -> None:
     view = small_view()
     columns = view.columns()
     units = {"macs": 1e6, "compute": 1e6, "bandwidth": 1e6}
@@ -70,9 +70,6 @@ def test_each_quantity_is_its_column_in_other_units() -> None:
         quantity_named("footprnt")
     assert "footprint" in caught.value.hint
     assert "time" not in {one.measure for one in precision_rollup(small_view(timed=False).facts)}
-
-
-def test_each_measure_is_shared_out_whole() -> None:
     parts = precision_rollup(small_view().facts)
     shares = {(one.measure, one.precision): one.share_pct for one in parts}
     assert (shares["layers", "INT8"], shares["time", "INT8"]) == (50.0, pytest.approx(80.0))

@@ -104,7 +104,7 @@ def test_conv_act_pool() -> None:
     assert matrix_product_of(layer("ConvActPool", [(32, 3, None, 224)], shapes[1], **own)) is None
 
 
-def test_fully_connected() -> None:
+def test_fully_connected_and_groups() -> None:
     kernel = Weights(role="Weights", dtype=DataType.FP16, count=5120)
     one = layer("FullyConnected", [(2, 512, 1, 1)], [(2, 10, 1, 1)], OutMaps=10, weights=(kernel,))
     found = matrix_product_of(one)
@@ -113,6 +113,8 @@ def test_fully_connected() -> None:
     assert matrix_product_of(layer("FullyConnected", [(2, 512)], [(2, 10)], OutMaps=10)) is None
     odd = layer("FullyConnected", [(2, 512)], [(2, 10)], OutMaps=7, weights=(kernel,))
     assert matrix_product_of(odd) is None
+    assert groups_of(Layer(index=0, name="a", attributes={"ConvGroups": 4})) == 4
+    assert groups_of(Layer(index=0, name="a", attributes={"Groups": 0})) is None
 
 
 @pytest.mark.parametrize(
@@ -176,11 +178,6 @@ def test_the_same_network_computes_the_same(shared) -> None:
     stem = "trex-examples/resnet18-a100-"
     assert macs(f"{stem}qat-residual.engine") == macs(f"{stem}fp32.engine") == 58050347008
     assert macs("trt10-rtx3060/alexnet_fp16") == 714188480  # torchvision's AlexNet
-
-
-def test_groups() -> None:
-    assert groups_of(Layer(index=0, name="a", attributes={"ConvGroups": 4})) == 4
-    assert groups_of(Layer(index=0, name="a", attributes={"Groups": 0})) is None
 
 
 DIMS = st.integers(1, 9)

@@ -202,7 +202,7 @@ def test_rounding_alone_is_never_cold(phase) -> None:
     assert thermal_state(sampled(lambda minutes: 50 + phase + 1.0 * minutes)).state == "settled"
 
 
-def test_a_thermal_limit_in_the_timed_loop_is_throttled_and_a_power_cap_is_not() -> None:
+def test_thermal_limits_count_in_the_timed_loop_alone() -> None:
     hot = thermal_state(sampled(lambda minutes: 0 * minutes + 85, bits=32 | 4))
     assert (hot.state, hot.why) == ("throttled", "thermal limit (software)")
     assert thermal_state(sampled(lambda minutes: 0 * minutes + 85, bits=4)).state == "settled"
@@ -210,9 +210,6 @@ def test_a_thermal_limit_in_the_timed_loop_is_throttled_and_a_power_cap_is_not()
     timed = Telemetry(time_ms=frozen([0.0, 100.0, 200.0]), channels=(bits,))
     found = thermal_state(sampled(lambda minutes: 0 * minutes + 85, timed=timed))
     assert found.state == "throttled"
-
-
-def test_the_timed_loop_alone_counts_and_what_was_not_read_is_unknown() -> None:
     time_ms = np.arange(0.0, 3_000, 100)
     rising = Channel(name=TEMPERATURE, values=frozen(np.round(31 + time_ms / 300)))
     timed = Telemetry(time_ms=frozen(time_ms), channels=(rising,))

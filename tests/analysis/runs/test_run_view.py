@@ -135,16 +135,13 @@ def test_frames_hold_every_sample_and_layer() -> None:
     assert polars["start_ms"].null_count() == arrow["start_ms"].null_count == 400
 
 
-def test_the_steps_of_the_samples_count_and_not_the_nominal_clock() -> None:
+def test_the_steps_of_the_samples_count_and_some_series_carry_no_statistics() -> None:
     fine = measured_run()
     nominal = replace(fine, timer_resolution_ms=100.0)
     stepped = np.round(fine.samples[0].values_ms / 0.2) * 0.2
     coarse = (replace(fine.samples[0], values_ms=frozen(stepped)),)
     assert "W-TIMER" not in {notice.code for notice in RunView(nominal).notices}
     assert "W-TIMER" in {notice.code for notice in RunView(replace(fine, samples=coarse)).notices}
-
-
-def test_series_that_carry_no_statistics_have_none() -> None:
     series = {tag: Samples(metric=tag, values_ms=frozen([0.01] * 50)) for tag in ("enqueue", "h2d")}
     none = Samples(metric="d2h", values_ms=frozen([0.0] * 50))
     run = replace(imported_run(), samples=(*series.values(), none), tool=None)
@@ -225,7 +222,7 @@ def run(wall_ms: float | None = None, **series: list[float]) -> Run:
 PARTS = {"h2d": [1.0, 1.0, 4.0], "gpu_compute": [5.0, 6.0, 7.0], "d2h": [2.0, 2.0, 2.0]}
 
 
-def test_parts_and_outside_are_medians_of_their_own() -> None:
+def test_parts_and_periods_are_medians_of_their_own() -> None:
     found = round_trip(run(latency=[9.0, 11.0, 20.0], enqueue=[0.1, 0.3, 0.2], **PARTS))
     assert found is not None
     assert found.whole_ms == 11.0
@@ -236,6 +233,14 @@ def test_parts_and_outside_are_medians_of_their_own() -> None:
     assert found is not None
     assert found.parts == (("gpu_compute", 8.0),)
     assert found.outside_ms == 2.0
+    assert found.enqueue_ms is None
+    found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
+    assert found is not None
+    assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
+    assert found.enqueue_ms == 0.2
+    found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
+    assert found is not None
+    assert found.gap_ms == -1.0
     assert found.enqueue_ms is None
 
 
@@ -251,17 +256,6 @@ def test_parts_and_outside_are_medians_of_their_own() -> None:
 )
 def test_a_run_without_parts_has_no_round_trip(series) -> None:
     assert round_trip(run(**series)) is None
-
-
-def test_a_period_is_the_whole_by_the_queries() -> None:
-    found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
-    assert found is not None
-    assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
-    assert found.enqueue_ms == 0.2
-    found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
-    assert found is not None
-    assert found.gap_ms == -1.0
-    assert found.enqueue_ms is None
 
 
 @pytest.mark.parametrize(

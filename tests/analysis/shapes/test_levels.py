@@ -38,18 +38,15 @@ def test_new_and_earlier_shapes_cost_what_was_planted_in_each_part() -> None:
     assert next(iter(first_costs(runs))).value_ms == pytest.approx(0.5)  # the switch is part of it
 
 
-def test_a_shape_that_was_not_run_says_why() -> None:
+def test_weights_are_shares_and_a_shape_that_was_not_run_says_why() -> None:
     *_, last = levels_of(points(), outcomes(why=(*[None] * 4, "outside every profile")))
     assert (last.latency_ms, last.why, last.processes) == (None, "outside every profile", 0)
+    assert [level.weight for level in levels()] == [0.2] * 5
+    assert [level.weight for level in levels({"1": 3, "16": 1})] == [0.75, 0, 0, 0, 0.25]
 
 
 def levels(weights=None):
     return weighted(levels_of(points(), outcomes(noise=0)), weights)
-
-
-def test_weights_are_shares_of_the_requests() -> None:
-    assert [level.weight for level in levels()] == [0.2] * 5
-    assert [level.weight for level in levels({"1": 3, "16": 1})] == [0.75, 0, 0, 0, 0.25]
 
 
 def test_the_optimum_lies_where_the_time_is_and_two_profiles_split() -> None:
@@ -118,13 +115,10 @@ def cliffs(times_ms, **more):
     return cliffs_of(points(), [run.later_medians for run in runs])
 
 
-def test_a_shape_slower_than_a_larger_one_is_named_with_the_fastest() -> None:
+def test_a_shape_slower_than_a_larger_one_is_a_cliff_and_noise_alone_is_none() -> None:
     (cliff,) = cliffs((1.0, 1.1, 2.4, 1.6, 2.0))
     assert (cliff.label, cliff.faster) == ("4", "8")
     assert cliff.ratio == pytest.approx(1.5, rel=0.02)
     assert cliff.interval.low > 1
-
-
-def test_noise_alone_makes_hardly_any_cliff() -> None:
-    """All five shapes take the same time: at most 5 % of the data sets may show a cliff."""
+    # All five shapes take the same time: at most 5 % of the data sets may show a cliff.
     assert sum(bool(cliffs((1.0,) * 5, noise=0.05, seed=seed)) for seed in range(200)) <= 12

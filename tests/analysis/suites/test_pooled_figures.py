@@ -51,7 +51,7 @@ def test_the_interval_is_of_how_processes_differ_and_not_of_their_own() -> None:
     assert found["latency_low"] < 1.9
 
 
-def test_the_row_has_all_runs_and_shows_the_middle_one() -> None:
+def test_the_row_has_all_runs_and_the_worst_of_their_ends() -> None:
     runs = [process(median, at) for at, median in enumerate((4.2, 4.0, 4.4, 4.1))]
     row = cell_row(cell(processes=4), runs, TIME)
     assert row.runs == row.run_ids == tuple(one.id for one in runs)
@@ -63,9 +63,6 @@ def test_the_row_has_all_runs_and_shows_the_middle_one() -> None:
     assert (row.run, row.runs, row.run_ids) == (run.id, (), (run.id,))
     assert row.figures == run_figures(run)
     assert cell_row(cell(), (), TIME).run_ids == ()
-
-
-def test_a_process_that_fails_or_is_disturbed_makes_the_cell_fail_or_unstable() -> None:
     runs = [process(4.0), crashed(1)]
     row = cell_row(cell(processes=3), runs, TIME)
     assert (row.status, row.reason) == (CellStatus.CRASHED, "segmentation fault")

@@ -74,7 +74,7 @@ def test_means_over_pictures_are_those_written_out_by_pixel_or_picture() -> None
     assert found.more["rmse_over_pixels"] == pytest.approx(math.sqrt(4 / 404))
 
 
-def test_median_scaling_hides_a_scale_and_says_by_how_much() -> None:
+def test_median_scaling_hides_a_scale_and_maps_get_the_size_of_the_target() -> None:
     target = RNG.uniform(1, 9, (16, 16))
     scaled = DepthTask({}).against_targets()
     scaled.add(answers(target / 4), target)
@@ -84,6 +84,13 @@ def test_median_scaling_hides_a_scale_and_says_by_how_much() -> None:
     plain = DepthTask({"align": "none"}).against_targets()
     plain.add(answers(target / 4), target)
     assert plain.result().values["abs_rel"] == pytest.approx(0.75)
+    rows, columns = np.mgrid[0:30, 0:40]
+    target = 1 + (rows + 0.5) / 30 + (columns + 0.5) / 40
+    small_rows, small_columns = np.mgrid[0:15, 0:20]
+    small = 1 + (small_rows + 0.5) / 15 + (small_columns + 0.5) / 20
+    scorer = DepthTask({"align": "none"}).against_targets()
+    scorer.add(answers(small), target)
+    assert scorer.result().values["abs_rel"] < 0.001  # a plane, but for its repeated edges
 
 
 @pytest.mark.parametrize("align", ["median", "scale-shift"])
@@ -97,16 +104,6 @@ def test_disparity_is_turned_over(align: str) -> None:
     wrong = DepthTask({}).against_targets()
     wrong.add(given, target)
     assert [one.code for one in wrong.result().notices] == ["W-DEPTH-OPPOSED"]
-
-
-def test_maps_are_brought_to_the_size_of_the_target() -> None:
-    rows, columns = np.mgrid[0:30, 0:40]
-    target = 1 + (rows + 0.5) / 30 + (columns + 0.5) / 40
-    small_rows, small_columns = np.mgrid[0:15, 0:20]
-    small = 1 + (small_rows + 0.5) / 15 + (small_columns + 0.5) / 20
-    scorer = DepthTask({"align": "none"}).against_targets()
-    scorer.add(answers(small), target)
-    assert scorer.result().values["abs_rel"] < 0.001  # a plane, but for its repeated edges
 
 
 def test_what_cannot_be_stated_is_none_and_no_maps_are_refused() -> None:
@@ -172,15 +169,12 @@ def test_a_small_factor_on_the_maps_is_noticed(factor: float) -> None:
     assert f"{factor:.4g}" in notice.message
 
 
-def test_rounding_to_fp16_is_no_factor() -> None:
+def test_rounding_to_fp16_is_no_factor_and_the_interval_is_student_s() -> None:
     for _ in range(50):
         theirs = RNG.uniform(2, 5, (32, 32))
         scorer = DepthTask({}).against_reference()
         scorer.add(answers(theirs.astype(np.float16)), answers(theirs))
         assert scorer.result().notices == ()
-
-
-def test_the_interval_of_the_mean_is_student_s() -> None:
     scorer = DepthTask({"align": "none"}).against_targets()
     factors = [1 + one / 100 for one in range(1, 11)]
     for factor in factors:

@@ -23,12 +23,15 @@ def test_names_pair_by_their_last_part_where_that_is_the_only_one() -> None:
     assert paired(["0001.left.png"], ["0001.left"]).pairs == ((0, "0001.left"),)
 
 
-def test_tasks_of_other_packages(tmp_path) -> None:
+def test_tasks_of_other_packages_and_near_names(tmp_path) -> None:
     points = {"mine": "enginescope.analysis.tasks.depth:DepthTask", "broken": "no_package:Task"}
     with installed(write_package(tmp_path, {}, {"task": points})):
         assert isinstance(parse_task("mine?align=none"), DepthTask)
         with pytest.raises(PluginError, match=r"task broken of outside 1\.5 failed"):
             load_task("broken", {})
+    with pytest.raises(UsageError) as caught:
+        parse_task("segmentatoin")
+    assert caught.value.hint == "did you mean segmentation?"
 
 
 @pytest.mark.parametrize("name", sorted(set(TASKS.built_in) - {"detection"}))
@@ -42,12 +45,6 @@ def test_every_task_says_what_it_states(name: str) -> None:
         values = scorer.result().values
         assert {one.name for one in metrics} == set(values)
         assert set(values.values()) == {None}  # of nothing, nothing can be stated
-
-
-def test_near_names_are_suggested() -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_task("segmentatoin")
-    assert caught.value.hint == "did you mean segmentation?"
 
 
 @pytest.mark.parametrize(

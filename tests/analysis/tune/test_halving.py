@@ -52,14 +52,11 @@ def search(draw, levels: np.ndarray) -> tuple[int, VerdictKind | None]:
     return leader, found
 
 
-def test_a_winner_among_equals_is_claimed_in_at_most_five_of_a_hundred_searches() -> None:
+def test_a_winner_among_equals_is_seldom_claimed_though_the_leader_looks_faster() -> None:
     found = [search(np.random.default_rng(seed), np.zeros(SIDES)) for seed in range(SEARCHES)]
     claims = [leader for leader, kind in found if kind is VerdictKind.FASTER]
     assert len(claims) <= 5
     assert sum(leader != 0 for leader, _ in found) > 90  # a search always has a leader
-
-
-def test_the_leader_of_equals_looks_faster_than_it_is() -> None:
     draw = np.random.default_rng(1)
     ratios = []
     for _ in range(20):

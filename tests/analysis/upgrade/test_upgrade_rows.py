@@ -40,9 +40,20 @@ def test_the_latency_decides(ratio, kind) -> None:
     assert (row.metric, row.kind, row.decides) == ("latency", kind, True)
 
 
-def test_an_interval_that_reaches_far_to_the_better_is_not_worse() -> None:
+def test_the_better_side_the_host_and_wins_without_outputs() -> None:
     row = rows_of(0.99, noise=0.009, rounds=10, seed=4)[0]
     assert (row.kind, row.reason) == (UpgradeKind.SAFE, "not-worse")
+    old, new = in_turn(1.0)
+    old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]
+    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
+    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
+    (row,) = [row for row in rows if row.metric == "enqueue"]
+    assert (row.kind, row.decides) == (UpgradeKind.WORSE, False)
+    assert "enqueue" not in {row.metric for row in rows_of(1.0)}
+    faster, *_ = without_wins(rows_of(0.9))
+    slower, *_ = without_wins(rows_of(1.1))
+    assert (faster.kind, faster.reason) == (UpgradeKind.INCONCLUSIVE, "outputs-first")
+    assert slower.kind is UpgradeKind.WORSE
 
 
 def test_memory_counts_and_the_load_and_the_runtime_do_not() -> None:
@@ -96,26 +107,9 @@ def test_a_small_model_is_not_blamed_for_its_runtime() -> None:
     )
 
 
-def test_the_host_is_apart_from_the_gpu() -> None:
-    old, new = in_turn(1.0)
-    old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]
-    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
-    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
-    (row,) = [row for row in rows if row.metric == "enqueue"]
-    assert (row.kind, row.decides) == (UpgradeKind.WORSE, False)
-    assert "enqueue" not in {row.metric for row in rows_of(1.0)}
-
-
 def with_enqueue(run: Run, ratio: float) -> Run:
     enqueue = Samples(metric="enqueue", values_ms=frozen(ratio * run.samples[0].values_ms))
     return replace(run, samples=(*run.samples, enqueue))
-
-
-def test_no_win_without_compared_outputs() -> None:
-    faster, *_ = without_wins(rows_of(0.9))
-    slower, *_ = without_wins(rows_of(1.1))
-    assert (faster.kind, faster.reason) == (UpgradeKind.INCONCLUSIVE, "outputs-first")
-    assert slower.kind is UpgradeKind.WORSE
 
 
 def values(*numbers: float, dtype=np.float32) -> tuple[TensorValues, ...]:

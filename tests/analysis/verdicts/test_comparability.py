@@ -188,13 +188,10 @@ def test_sessions_that_nothing_is_known_of_hardly_ever_fail_a_gate(sd: float) ->
     assert Reason.SESSIONS in {verdict.reason for verdict in verdicts if verdict}
 
 
-def test_a_difference_that_no_session_makes_is_a_regression_without_a_history() -> None:
+def test_a_difference_that_no_session_makes_is_a_regression_and_an_open_row_asks_for_one() -> None:
     draw = np.random.default_rng(12)
     (row,) = gate(session(draw, 0), session(draw, 1, factor=1.6)).rows
     assert row.outcome is GateOutcome.REGRESSION
-
-
-def test_an_open_row_asks_for_one_session_and_not_for_more_processes() -> None:
     draw = np.random.default_rng(13)
     (row,) = gate(session(draw, 0), session(draw, 1, factor=1.1)).rows
     assert row.verdict is not None
@@ -204,16 +201,13 @@ def test_an_open_row_asks_for_one_session_and_not_for_more_processes() -> None:
     ]
 
 
-def test_sides_of_one_session_allow_for_none() -> None:
+def test_sides_of_one_session_allow_for_none_and_a_session_ends_after_an_hour() -> None:
     draw = np.random.default_rng(4)
     base, other = session(draw, 0), session(draw, 0)
     assert shift_between(base, other, "latency", session(draw, 5)) is None
     mixed = shift_between(base, [*other, *session(draw, 1)], "latency", ())
     assert mixed is not None
     assert mixed.weight == pytest.approx(math.sqrt(0.5))
-
-
-def test_sessions_end_after_an_hour_without_runs_and_unknown_dates_share_none() -> None:
     draw = np.random.default_rng(5)
     base, now = (session(draw, 0, origin="imported") for _ in range(2))
     shift = shift_between(base, now, "latency", ())
@@ -240,7 +234,7 @@ def test_another_model_file_or_machine_is_no_history_and_a_size_has_no_variation
     assert shift.sd == 0
 
 
-def test_the_estimate_is_the_variation_between_sessions_alone() -> None:
+def test_each_earlier_session_counts_for_the_variation_between_sessions() -> None:
     draw = np.random.default_rng(9)
     estimates = []
     for _ in range(60):
@@ -252,9 +246,6 @@ def test_the_estimate_is_the_variation_between_sessions_alone() -> None:
     levels = np.exp(0.003 * draw.standard_normal((20, 5)))
     levels[10:] *= 1.2
     assert session_shift(list(levels), 1.0).sd < 0.01
-
-
-def test_each_earlier_session_counts_for_as_much_as_the_assumption() -> None:
     alike = [session_shift([[1.0, 1.0]] * count, 1.0) for count in (1, 2, 5, 17)]
     assert [shift.freedom for shift in alike] == [1, 2, 5, 17]
     assert [shift.is_assumed for shift in alike] == [True, False, False, False]

@@ -122,7 +122,7 @@ def test_a_point_is_its_run_with_interval_commit_and_tags() -> None:
     assert histories(over_days([4.0]), "device_latency") == ()
 
 
-def test_histories_that_have_to_be_there() -> None:
+def test_histories_that_have_to_be_there_say_what_they_are() -> None:
     runs = over_days([4.0, 4.0])
     assert known_histories(runs, what="s") == histories(runs)
     close = [process(4.0, 0), process(4.0, 10)]
@@ -133,6 +133,12 @@ def test_histories_that_have_to_be_there() -> None:
     assert caught.value.hint == "choose another metric"
     with pytest.raises(UsageError, match="threshold"):
         known_histories(runs, threshold_pct=1_001, what="main")
+    runs = over_days(
+        [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
+    )
+    found = only(runs)
+    assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
+    assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")
 
 
 def test_facts_and_their_order() -> None:
@@ -215,15 +221,6 @@ def test_how_a_job_stands(medians, noise, within, kind) -> None:
     assert found.kind == kind
     assert (found.estimate is None) == (len(medians) < 4)
     assert (found.change is None) == (kind in ("same", "unknown"))
-
-
-def test_a_job_says_what_it_is_and_how_to_repeat_it() -> None:
-    runs = over_days(
-        [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
-    )
-    found = only(runs)
-    assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
-    assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")
 
 
 # A history computes what it shows: one interval for a run, of one metric.

@@ -81,7 +81,7 @@ def test_everything_else_that_differs_is_incomparable_in_turn_too() -> None:
     assert headline_sentence(pair).endswith("; conditions differ: GPU")
 
 
-def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
+def test_lost_processes_are_left_out_and_exact_figures_tested() -> None:
     a, b = in_turn(1.05)
     found = compare_sides(named(a, (*b[:4], crashed(b[4]), *b[5:])))
     assert found.pairs[0].headline.estimate.n_a == 11
@@ -90,9 +90,6 @@ def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
     )
     apart = compare_sides(named((process(1.0),), (process(1.0), crashed(process(1.0)))))
     assert codes(apart)["W-LOST-PROCESSES"].endswith("failed; they are skipped: died of SIGSEGV")
-
-
-def test_exact_figures_beside_the_headline_are_tested_and_no_others() -> None:
     built = BuildReport(engine="e", engine_bytes=1000)
     side = tuple(replace(run, build=built) for run in in_turn(1.0)[0])
     (pair,) = compare_sides(named(side, side)).pairs
@@ -202,13 +199,18 @@ def test_figures_of_both_sides_and_the_same_advice_stand_in_one_sentence() -> No
     assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
-def test_an_early_end_says_the_corrected_ratio_first() -> None:
+def test_an_early_end_says_the_corrected_ratio_and_samples_weaken_single_processes() -> None:
     found = compare_sides(named(*in_turn(1.015, rounds=8, noise=0.008, seed=0)))
     verdict = found.pairs[0].headline
     assert verdict.corrected_ratio is not None
     assert codes(found)["I-OVERSTATED"].endswith(
         f"corrected, B is {verdict.corrected_ratio:.3f} × A, not {verdict.estimate.ratio:.3f} × A"
     )
+    few = (process(1.0, n=20),)
+    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
+    a, b = in_turn(1.0)
+    short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
+    assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
 
 
 @pytest.mark.parametrize(
@@ -253,14 +255,6 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
     few = [(*loud[0][:9], *a[9:]), b]
     assert noise_floor(named(*few)).notices == ()
-
-
-def test_notices_of_samples_weaken_single_processes_alone() -> None:
-    few = (process(1.0, n=20),)
-    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
-    a, b = in_turn(1.0)
-    short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
-    assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
 
 
 def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:

@@ -36,7 +36,7 @@ def test_the_noise_of_sides_of_one_job_their_times_and_what_they_decide() -> Non
     )
 
 
-def test_noise_needs_rounds_in_turn_of_both_sides() -> None:
+def test_noise_needs_undisturbed_rounds_of_both_sides() -> None:
     with pytest.raises(UsageError, match="3 of 3 rounds count: 8 are the fewest") as caught:
         noise_floor(named(*in_turn(1.0, rounds=3)))
     assert caught.value.hint == "measure again when the machine is idle, or with more --rounds"
@@ -44,6 +44,16 @@ def test_noise_needs_rounds_in_turn_of_both_sides() -> None:
     a, b = in_turn(1.0, rounds=12)
     failed = crashed(a[3])
     assert noise_floor(named((*a[:3], failed, *a[4:-1]), b[1:])).rounds == 9
+    a, b = in_turn(1.0, rounds=24, noise=0.004)
+
+    def disturbed(run):
+        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
+        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
+    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
+    assert (some.rounds, some.scatter_pct) == (16, pytest.approx(calm.scatter_pct))
+    assert some.round_s == pytest.approx(1.5 * calm.round_s)
 
 
 @pytest.mark.parametrize(
@@ -63,19 +73,6 @@ def test_a_floor_that_tells_nothing_is_not_recorded(difference_pct, said) -> Non
     check_floor(replace(floor, decidable=(replace(usual, difference_pct=50.0),)))
     with pytest.raises(UsageError, match="no difference"):
         check_floor(replace(floor, decidable=tuple(decidable)))
-
-
-def test_disturbed_rounds_are_no_noise_but_take_their_time() -> None:
-    a, b = in_turn(1.0, rounds=24, noise=0.004)
-
-    def disturbed(run):
-        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
-        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
-
-    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
-    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
-    assert (some.rounds, some.scatter_pct) == (16, pytest.approx(calm.scatter_pct))
-    assert some.round_s == pytest.approx(1.5 * calm.round_s)
 
 
 # A detection curve from measured comparisons of a model with itself.

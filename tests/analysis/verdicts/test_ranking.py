@@ -57,7 +57,7 @@ def test_the_fastest_is_first_and_sides_as_fast_share_a_rank() -> None:
     assert (found.sides[3].label, found.sides[3].rank) == ("D", 4)
 
 
-def test_sides_that_noise_does_not_tell_apart_are_open_and_few_sides_have_no_rank() -> None:
+def test_sides_that_noise_does_not_tell_apart_or_that_are_not_comparable_have_no_rank() -> None:
     found = ranked(1.0, 1.02, 3.0, noise=0.05)
     assert [one.rank for one in found.sides] == [1, 1, 3]
     assert {one.open for one in found.sides[:2]} == {("A",), ("B",)}
@@ -65,9 +65,6 @@ def test_sides_that_noise_does_not_tell_apart_are_open_and_few_sides_have_no_ran
     found = ranked(1.0, 1.2, 0.8, rounds=3)
     assert {one.rank for one in found.sides} == {1}
     assert all(len(one.open) == 2 for one in found.sides)
-
-
-def test_a_side_that_is_not_comparable_is_named_and_has_no_rank() -> None:
     a, b, c, d = sides_of(1.0, 1.2, 0.8, 0.5)
     other = (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)
     d = tuple(replace(run, inputs=other) for run in d)

@@ -89,7 +89,7 @@ def test_processes_without_turns_are_two_groups_of_their_own_or_an_assumed_scatt
     assert headline([process(1.0)], five[:4]).kind is VerdictKind.INCONCLUSIVE  # assumed again
 
 
-def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
+def test_processes_say_themselves_how_they_scatter_or_have_to_differ_by_more() -> None:
     levels = (1.0, 1.005, 0.995)
     a, b = ([process(level * one) for one in levels] for level in (1.0, 1.03))
     found = headline(a, b)
@@ -100,9 +100,6 @@ def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
     more = headline([*a, process(1.0)], [*b, process(1.03)])
     assert more.kind is VerdictKind.SLOWER
     assert not more.estimate.is_student  # ranks tell
-
-
-def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:
     assert headline([process(1.0)], [process(1.02)]).kind is VerdictKind.INCONCLUSIVE
     assert headline([process(1.0)], [process(1.1)]).kind is VerdictKind.SLOWER
     assert headline([process(1.0)], [process(1.02)], scatter_pct=0.1).kind is VerdictKind.SLOWER
@@ -139,11 +136,14 @@ def test_other_conditions_are_incomparable_unless_meant(key, change) -> None:
     assert headline(a, b, across=(key,)).kind is VerdictKind.SLOWER
 
 
-def test_what_is_not_known_is_no_difference_and_an_unknown_condition_is_named() -> None:
+def test_unknown_conditions_are_named_and_a_side_without_a_good_run_is_an_error() -> None:
     a = [process(1.0, environment=Environment(host=Host(cpu_model="Xeon")))]
     assert differences(a, [process(1.0)]) == ()
     with pytest.raises(UsageError, match="--across drivr"):
         headline([process(1.0)], [process(1.0)], across=("drivr",))
+    failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
+    with pytest.raises(UsageError, match="no memory"):
+        verdicts([failed], [process(1.0)])
 
 
 @pytest.mark.parametrize(
@@ -161,15 +161,12 @@ def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: Verd
     assert (found.reason is Reason.CLOCK_STEP) == (kind is VerdictKind.INCONCLUSIVE)
 
 
-def test_steps_of_the_clock_decide_nothing() -> None:
+def test_steps_of_the_clock_decide_nothing_unless_the_interval_is_wider() -> None:
     coarse = [sampled(np.repeat([middle, middle + 0.05], 200)) for middle in (1.0, 1.02)]
     found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
     assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP)
     assert "steps" in found.detail
-
-
-def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
-    """A gate named steps of 0.23 % where the interval was from −1 to +12 %."""
+    # A gate named steps of 0.23 % where the interval was from −1 to +12 %.
 
     def stepped(median: float) -> Run:
         return sampled(median + 0.0023 * np.random.default_rng(7).integers(-1, 2, 2_000))
@@ -180,7 +177,7 @@ def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
     assert found.more
 
 
-def test_figures_that_each_process_has_one_of() -> None:
+def test_figures_that_each_process_or_build_has_one_of() -> None:
     built = BuildReport(engine="x", engine_bytes=1000, build_ms=5.0)
     a = [process(1.0, phases=(Phase(name="load", duration_ms=10.0),), build=built)]
     heavier = replace(built, engine_bytes=1100)
@@ -195,6 +192,20 @@ def test_figures_that_each_process_has_one_of() -> None:
     assert found["engine_size"].reason is Reason.EXACT
     assert "first_inference" not in found
     assert {one.metric: one.kind for one in verdicts(a * 5, b * 5)}["load"] is VerdictKind.SLOWER
+    a, b = sides(1.0)
+
+    def built(run: Run, build_ms: float) -> Run:
+        report = BuildReport(engine=f"e{build_ms}", engine_bytes=100, build_ms=build_ms)
+        return replace(run, build=replace(report, from_cache=run.turn.round > 0))
+
+    found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
+    (build,) = (one for one in found if one.metric == "build")
+    assert (build.kind, build.reason) == (VerdictKind.INCONCLUSIVE, Reason.ONE_VALUE)
+    assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
+    assert build.estimate.ratio == pytest.approx(2.0)
+    again = [built(one, 900.0 + one.turn.round) for one in a]
+    (build,) = (one for one in verdicts(again, again) if one.metric == "build")
+    assert build.processes_a == 10
 
 
 @pytest.mark.parametrize(
@@ -213,29 +224,6 @@ def test_a_smaller_engine_is_better_by_more_than_the_threshold(size, kind) -> No
     )
     (found,) = (one for one in verdicts(a, b) if one.metric == "engine_size")
     assert (found.kind, found.threshold_pct) == (kind, 1)
-
-
-def test_a_side_without_a_good_run_is_an_error() -> None:
-    failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
-    with pytest.raises(UsageError, match="no memory"):
-        verdicts([failed], [process(1.0)])
-
-
-def test_processes_of_one_build_have_its_time_once() -> None:
-    a, b = sides(1.0)
-
-    def built(run: Run, build_ms: float) -> Run:
-        report = BuildReport(engine=f"e{build_ms}", engine_bytes=100, build_ms=build_ms)
-        return replace(run, build=replace(report, from_cache=run.turn.round > 0))
-
-    found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
-    (build,) = (one for one in found if one.metric == "build")
-    assert (build.kind, build.reason) == (VerdictKind.INCONCLUSIVE, Reason.ONE_VALUE)
-    assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
-    assert build.estimate.ratio == pytest.approx(2.0)
-    again = [built(one, 900.0 + one.turn.round) for one in a]
-    (build,) = (one for one in verdicts(again, again) if one.metric == "build")
-    assert build.processes_a == 10
 
 
 def disturbed(run: Run) -> Run:
@@ -264,7 +252,7 @@ def test_disturbed_rounds_do_not_count() -> None:
     assert found.more is None
 
 
-def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() -> None:
+def test_a_side_that_is_unstable_is_reported_and_two_levels_are_inconclusive() -> None:
     """Half of B's processes are slower and unsure: B is slower, and was called inconclusive."""
     a, b = sides(1.0, rounds=30, noise=0.003)
     b = [disturbed(run) if run.turn.round % 2 else run for run in b]
@@ -275,9 +263,6 @@ def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() ->
     assert found.kind is VerdictKind.SLOWER
     other = headline(b, a)
     assert (other.kind, other.estimate.disturbed.unstable) == (VerdictKind.FASTER, "a")
-
-
-def test_two_levels_of_an_unstable_side_are_inconclusive_in_fewer_than_thirty_rounds() -> None:
     a, b = sides(1.0, rounds=28, noise=0.003)
     b = [disturbed(run) if run.turn.round % 2 else run for run in b]
     found = headline(a, b)

@@ -78,7 +78,7 @@ def test_shifts_and_levels_cover_as_they_should() -> None:
         assert inside / 1000 > 0.93
 
 
-def test_of_six_processes_ranks_tell_and_of_one_nothing() -> None:
+def test_of_six_processes_ranks_tell_and_any_sides_are_compared_by_that_rule() -> None:
     medians = [1.0, 1.01, 1.02, 0.99, 1.005, 1.5]
     found = level_of_processes(medians)
     wanted = paired_shift(np.log(medians), confidence=0.95)
@@ -88,6 +88,18 @@ def test_of_six_processes_ranks_tell_and_of_one_nothing() -> None:
     assert level_of_processes([1.0, 0.0, 1.0]) is None
     with pytest.raises(UsageError):
         level_of_processes([])
+    one = Recorded(tuple([value] for value in NOISE), "one")
+    two = Recorded(
+        tuple([value * (1.06, 1.2)[at % 3 > 0]] for at, value in enumerate(NOISE)), "two"
+    )
+    few = compare(one, two, rounds=16)
+    assert (few.verdict.kind, few.verdict.reason) == (
+        VerdictKind.INCONCLUSIVE,
+        Reason.PROCESS_STATES,
+    )
+    assert "two levels, 13 % apart" in (few.verdict.detail or "")
+    assert few.next_step == "about 14 more rounds would probably settle it"
+    assert compare(one, two, rounds=30).verdict.kind is VerdictKind.SLOWER
 
 
 NOISE = 1 + 0.003 * np.random.default_rng(3).standard_normal(30)
@@ -110,18 +122,3 @@ def test_processes_of_two_levels_have_states_that_stay_open_until_thirty_rounds(
     thirty = NOISE * np.where(np.arange(30) % 2, 1.05, 1.0)
     assert unsettled_states((NOISE, thirty), 1.04, 1.0) is None
     assert unsettled_states((NOISE[:29], thirty[:29]), 1.04, 1.0) is not None
-
-
-def test_any_two_sides_are_compared_by_that_rule() -> None:
-    one = Recorded(tuple([value] for value in NOISE), "one")
-    two = Recorded(
-        tuple([value * (1.06, 1.2)[at % 3 > 0]] for at, value in enumerate(NOISE)), "two"
-    )
-    few = compare(one, two, rounds=16)
-    assert (few.verdict.kind, few.verdict.reason) == (
-        VerdictKind.INCONCLUSIVE,
-        Reason.PROCESS_STATES,
-    )
-    assert "two levels, 13 % apart" in (few.verdict.detail or "")
-    assert few.next_step == "about 14 more rounds would probably settle it"
-    assert compare(one, two, rounds=30).verdict.kind is VerdictKind.SLOWER

@@ -200,6 +200,17 @@ def test_a_verdict_names_how_many_more_would_settle_it() -> None:
     wide = estimate(math.exp(-0.03), math.exp(0.02), math.exp(0.07))
     assert more_needed(wide, 1.0, scatter=0.02) is None
     assert more_needed(wide, 1.0, scatter=0.015) > more_needed(wide, 1.0)
+    assert looks_at(np.zeros(LOOKS[-1]))[0].interval is not None
+    far = RatioEstimate(
+        ratio=0.5,
+        interval=Interval(low=0.49, high=0.51, confidence=0.99),
+        method="rounds",
+        n_a=8,
+        n_b=8,
+    )
+    assert corrected_ratio(far, 1.0) == pytest.approx(0.5, rel=1e-6)
+    near = replace(far, interval=Interval(low=0.45, high=1.2, confidence=0.99))
+    assert corrected_ratio(near, 1.0) is None
 
 
 @given(st.floats(-0.1, 0.1), st.floats(0, 0.1), st.floats(0, 0.1), st.floats(0.1, 5))
@@ -218,10 +229,6 @@ def looks_at(logs) -> list[RatioEstimate]:
     b = np.exp(logs)
     ones = np.ones(b.size)
     return [ratio_of_rounds(ones[:n], b[:n], confidence=LOOK_CONFIDENCE) for n in LOOKS]
-
-
-def test_the_first_look_already_has_an_interval() -> None:
-    assert looks_at(np.zeros(LOOKS[-1]))[0].interval is not None
 
 
 @pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy tails"])
@@ -265,19 +272,6 @@ def test_an_early_end_overstates_and_the_corrected_ratio_less_so(shift: float) -
                 break
     assert np.mean(shown) > 1.2 * shift
     assert abs(np.mean(corrected) - shift) < 0.8 * abs(np.mean(shown) - shift) + 0.005
-
-
-def test_a_ratio_far_from_the_limit_needs_no_correction() -> None:
-    far = RatioEstimate(
-        ratio=0.5,
-        interval=Interval(low=0.49, high=0.51, confidence=0.99),
-        method="rounds",
-        n_a=8,
-        n_b=8,
-    )
-    assert corrected_ratio(far, 1.0) == pytest.approx(0.5, rel=1e-6)
-    near = replace(far, interval=Interval(low=0.45, high=1.2, confidence=0.99))
-    assert corrected_ratio(near, 1.0) is None
 
 
 @pytest.mark.parametrize(

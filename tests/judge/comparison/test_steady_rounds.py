@@ -31,15 +31,12 @@ def test_one_disturbed_process_of_either_side_takes_its_round_along() -> None:
     assert np.mean(known) == pytest.approx(1.38, rel=0.1)  # 1.253 × 2.201 × 10 % / √400
 
 
-def test_some_round_always_counts() -> None:
+def test_some_round_always_counts_and_a_drift_is_as_uncertain_as_it_is_far() -> None:
     draw = np.random.default_rng(5)
     for _ in range(200):
         rows = 100 * draw.random((2, draw.integers(1, 9))) ** 6
         assert any(steady_rounds(rows))
-
-
-def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
-    """Its samples carry no interval, and are not too few."""
+    # Its samples carry no interval, and are not too few.
     noise = 1 + 0.002 * np.random.default_rng(8).standard_normal(300)
     strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)
     assert quantile_interval(strong, 0.5) is None
@@ -108,22 +105,9 @@ STEADY = (0.5, 0.5)
 EARLY_LOOKS = range(EARLY_LOOK, LOOKS[0])
 
 
-def test_a_comparison_within_its_looks_has_their_confidence() -> None:
+def test_all_looks_of_a_comparison_add_up_to_its_confidence() -> None:
     for rounds in (1, LOOKS[0], LOOKS[-1]):
         assert tally_of(LOOKS[-1], [STEADY] * rounds).confidence == LOOK_CONFIDENCE
-
-
-@pytest.mark.parametrize(
-    ("rounds", "further", "confidence"),
-    [(60, 0, 0.99), (61, 1, 0.995), (120, 1, 0.995), (121, 2, 0.9975), (480, 3, 0.99875)],
-)
-def test_each_further_look_has_half_the_error(rounds, further, confidence) -> None:
-    tally = tally_of(LOOKS[-1], [STEADY] * rounds)
-    assert tally.confidence == pytest.approx(confidence)
-    assert len(tally.looks) == len(LOOKS) + further
-
-
-def test_the_errors_of_all_looks_add_up_and_failed_rounds_bring_none_nearer() -> None:
     tally = Tally(LOOKS)
     errors = [1 - tally.confidence] * len(LOOKS)
     for _ in range(20):
@@ -136,6 +120,16 @@ def test_the_errors_of_all_looks_add_up_and_failed_rounds_bring_none_nearer() ->
     assert tally.take_look()
     assert not tally.take_look()
     assert not tally.is_over
+
+
+@pytest.mark.parametrize(
+    ("rounds", "further", "confidence"),
+    [(60, 0, 0.99), (61, 1, 0.995), (120, 1, 0.995), (121, 2, 0.9975), (480, 3, 0.99875)],
+)
+def test_each_further_look_has_half_the_error(rounds, further, confidence) -> None:
+    tally = tally_of(LOOKS[-1], [STEADY] * rounds)
+    assert tally.confidence == pytest.approx(confidence)
+    assert len(tally.looks) == len(LOOKS) + further
 
 
 def test_the_looks_are_the_same_wherever_the_rounds_are_split() -> None:

@@ -158,9 +158,6 @@ def test_profile_mismatch_found_has_no_time_at_stake() -> None:
         "its times"
     )
     assert severities((strange, untimed)) == ["error", "error"]
-
-
-def test_no_rule_uses_the_times_of_another_build() -> None:
     report = lint(LintInput(plan=PLAN, profile=profile(("a", 9.0), ("b", 1.0), ("x", 0.5))))
     assert report.sum_ms is None
     assert report.findings[0].code == "TIME203"

@@ -135,14 +135,18 @@ def test_every_cell_comes_back_though_machines_are_lost() -> None:
     assert sit(endless, cell("k0")).lost[0].attempts == 5
 
 
-def test_an_error_in_the_task_is_that_cell_s_end() -> None:
+def test_an_error_in_the_task_is_that_cell_s_end_and_the_sitting_s_end_is_its_end() -> None:
     heard = sit(FakeRay(node("a"), ends={"k0": [RayTaskError("No module named enginescope\n…")]}),
                 cell("k0"), cell("k1"))  # fmt: skip
     assert heard.lost[0].reason == "it failed on a: No module named enginescope"
     assert len(heard.returned) == 1
+    ray = FakeRay(node("a"), node("b"), ends={"k0": [KeyboardInterrupt()]})
+    with pytest.raises(KeyboardInterrupt):
+        sit(ray, cell("k0"), cell("k1"))
+    assert ray.cancelled == [1]
 
 
-def test_a_kind_that_no_machine_has_is_said_at_once() -> None:
+def test_a_kind_that_no_machine_has_is_said_and_labels_tell_a_kind() -> None:
     ray = FakeRay(node("a", GPU=1, **{"accelerator_type:T4": 1}), node("b"))
     heard = sit(ray, cell("k0", "trt", gpu="H200"), cell("k1", "trt", gpu="t4"), cell("k2", "trt"))
     (lost,) = heard.lost
@@ -154,9 +158,6 @@ def test_a_kind_that_no_machine_has_is_said_at_once() -> None:
         "no machine of the cluster has a GPU",
         "no machine of the cluster has a GPU of kind H200; no machine reports its resources",
     ]
-
-
-def test_custom_resources_and_labels_tell_a_kind_too() -> None:
     nodes = [
         node("a", GPU=2, **{"gpu_type:H200": 2}),
         {**node("b", GPU=1), "Labels": {"ray.io/accelerator-type": "A100"}},
@@ -170,10 +171,3 @@ def test_a_cluster_without_machines_is_waited_for_and_given_up(monkeypatch) -> N
     with pytest.raises(BackendError, match="has no machine left") as caught:
         sit(FakeRay(node("a", alive=False)), cell("k0"))
     assert caught.value.why == "1 cells did not run"
-
-
-def test_what_runs_is_ended_with_the_sitting() -> None:
-    ray = FakeRay(node("a"), node("b"), ends={"k0": [KeyboardInterrupt()]})
-    with pytest.raises(KeyboardInterrupt):
-        sit(ray, cell("k0"), cell("k1"))
-    assert ray.cancelled == [1]

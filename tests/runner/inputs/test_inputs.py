@@ -130,24 +130,13 @@ def test_types_and_files_that_do_not_fit_are_refused(tmp_path) -> None:
         make_feeds((IMAGE,), Workload(ranges=ranges, files=image_file(tmp_path)))
 
 
-def test_files(tmp_path) -> None:
+def test_files_and_data_sets_are_used_and_said(tmp_path) -> None:
     values = np.arange(192, dtype=np.float32).reshape(1, 3, 8, 8)
     np.save(tmp_path / "image.npy", values)
     files = (InputFile(name="image", path=str(tmp_path / "image.npy")),)
     feeds = make_feeds((IMAGE,), Workload(files=files))
     np.testing.assert_array_equal(feeds.arrays["image"], values)
     assert feeds.notices == ()
-
-
-def write_data_set(folder, values) -> None:
-    from onnx import numpy_helper
-
-    folder.mkdir()
-    tensor = numpy_helper.from_array(values, "image")
-    (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
-
-
-def test_a_data_set_is_used_and_said(tmp_path) -> None:
     values = np.full((1, 3, 8, 8), 0.25, np.float32)
     write_data_set(tmp_path / "test_data_set_0", values)
     feeds = make_feeds((IMAGE,), Workload(data_set=str(tmp_path / "test_data_set_0")))
@@ -156,6 +145,14 @@ def test_a_data_set_is_used_and_said(tmp_path) -> None:
     write_data_set(tmp_path / "test_data_set_0", np.zeros((1, 3, 8, 8), np.float32))
     workload = Workload(data_set=str(tmp_path / "test_data_set_0"), batch=5)
     assert make_feeds((IMAGE,), workload).arrays["image"].shape == (5, 3, 8, 8)
+
+
+def write_data_set(folder, values) -> None:
+    from onnx import numpy_helper
+
+    folder.mkdir()
+    tensor = numpy_helper.from_array(values, "image")
+    (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
 
 
 @pytest.mark.parametrize(

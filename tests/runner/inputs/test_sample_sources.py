@@ -8,7 +8,7 @@ from enginescope.records.run.job import InputShape
 from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 
 
-def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp_path) -> None:
+def test_a_folder_of_arrays_is_a_sample_a_file_and_files_name_inputs(tmp_path) -> None:
     for name in ("a10.npy", "a9.npy", "notes.txt", ".hidden"):
         np.save(tmp_path / "x.npy", np.zeros(1))
         (tmp_path / "x.npy").rename(tmp_path / name)
@@ -16,9 +16,6 @@ def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp
     assert [one.name for one in found.samples] == ["a9.npy", "a10.npy"]
     assert found.samples[0].files[0].input is None
     assert found.skipped == ("notes.txt",)
-
-
-def test_an_npz_and_pictures_name_their_inputs(tmp_path) -> None:
     np.savez(tmp_path / "one.npz", ids=np.zeros(1), mask=np.ones(1))
     (sample,) = samples_in([tmp_path / "one.npz"]).samples
     assert [one.input for one in sample.files] == ["ids", "mask"]

@@ -114,8 +114,18 @@ def test_a_quantity_that_is_none_is_named_with_its_key(zoo, key, text, said) -> 
     assert caught.value.hint
 
 
-def test_a_warm_up_may_be_nothing(zoo) -> None:
+def test_a_data_set_is_fed_where_it_is_there_and_a_warm_up_may_be_nothing(zoo) -> None:
     assert made(zoo, timing=TimingPart(warmup="0s")).warmup.time_ms == 0
+    part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
+    assert labels(cells_of(made(zoo, models=[part])))
+    with pytest.raises(UsageError, match=r"data of b/model\.onnx"):
+        made(zoo, models=[part], input="dataset")
+    found = cells(zoo, input="dataset")
+    assert [one.input for one in found] == ["dataset", "random"]
+    assert found[0].job.workload.data_set == found[0].data_sets[0]
+    assert cells(zoo)[0].data_sets == ()
+    batched = cells(zoo, input="dataset", batches=(1, 8), include=("a",))
+    assert [one.input for one in batched] == ["dataset", "random"]
 
 
 def test_a_model_has_settings_and_limits_of_its_own(zoo) -> None:
@@ -137,19 +147,6 @@ def test_a_model_has_settings_and_limits_of_its_own(zoo) -> None:
     a, b = (one.job.limits for one in cells(zoo, models=models, timeout="60s"))
     assert (a.timeout_s, a.memory_bytes) == (9.0, None)
     assert (b.timeout_s, b.memory_bytes) == (60.0, 2**30)
-
-
-def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
-    part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
-    assert labels(cells_of(made(zoo, models=[part])))
-    with pytest.raises(UsageError, match=r"data of b/model\.onnx"):
-        made(zoo, models=[part], input="dataset")
-    found = cells(zoo, input="dataset")
-    assert [one.input for one in found] == ["dataset", "random"]
-    assert found[0].job.workload.data_set == found[0].data_sets[0]
-    assert cells(zoo)[0].data_sets == ()
-    batched = cells(zoo, input="dataset", batches=(1, 8), include=("a",))
-    assert [one.input for one in batched] == ["dataset", "random"]
 
 
 def test_quantities_and_checks_reach_the_cells(zoo) -> None:
@@ -201,6 +198,11 @@ def test_data_sets_and_checks_count_where_answers_are_compared(zoo) -> None:
     loose = ValidationPart(rtol=1.0)
     assert keys(zoo, checks=loose) == keys(zoo)
     assert keys(zoo, checks=loose, mode="both") != keys(zoo, mode="both")
+    from enginescope.core.jsonio import decode, encode
+
+    for one in cells(zoo, backends=("ort-cpu", "fake?seed=3"), batches=(2,)):
+        assert decode(encode(one), Cell, source="cell") == one
+        assert replace(one, retries=1) != one
 
 
 def test_a_reference_lies_beside_the_suite_and_counts_by_its_content(zoo, tmp_path_factory) -> None:
@@ -221,11 +223,3 @@ def test_a_reference_lies_beside_the_suite_and_counts_by_its_content(zoo, tmp_pa
     assert [after[name] == before[name] for name in names] == [True, False, False]
     moved = zoo.rename(tmp_path_factory.mktemp("moved") / "zoo")
     assert {name: keyed(moved, name) for name in names} == after
-
-
-def test_cells_travel_as_json(zoo) -> None:
-    from enginescope.core.jsonio import decode, encode
-
-    for one in cells(zoo, backends=("ort-cpu", "fake?seed=3"), batches=(2,)):
-        assert decode(encode(one), Cell, source="cell") == one
-        assert replace(one, retries=1) != one

@@ -91,9 +91,6 @@ def test_the_counts_hold_with_one_failure_and_not_with_two() -> None:
     assert not report([result("a", fp32_honest=False, fp16_honest=False), *every[1:]])[2]
     assert not report([result("a", **{"int8_dead channel": True, "fp16_dead channel": True}),
                        *every[1:]])[2]  # fmt: skip
-
-
-def test_an_engine_that_did_not_run_is_not_counted_as_fine() -> None:
     table, counts, holds = report([result("a", fp32_honest=None), *map(result, [*MODELS][1:])])
     assert counts["honest"] == {"run": 35, "wrong": 0}
     assert "not run" in table

@@ -42,7 +42,9 @@ def test_the_reference_is_the_cpu_with_fixed_threads_and_no_side_too(model, tmp_
         sides(tmp_path, model, ["ort-cpu"], [sample()])
 
 
-def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> None:
+def test_an_engine_is_built_for_all_samples_and_limits_are_said_without_options(
+    model, tmp_path
+) -> None:
     samples = [sample(1, 4), sample(8, 4), sample(3, 4)]
     found = sides(tmp_path, model, ["trt"], samples)
     built = found.others[0].job.backend.options
@@ -50,6 +52,9 @@ def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> No
     assert found.others[0].label == "net.onnx · trt"
     found = sides(tmp_path, model, ["trt?min_shapes=x:1x4&max_shapes=x:16x4"], samples)
     assert found.others[0].job.backend.options["max_shapes"] == "x:16x4"
+    # Shapes of a profile that follow from the samples are three lines of noise.
+    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], [sample(1, 4), sample(8, 4)])
+    assert tolerance_name(found.others[0], found.reference)[1] == "trt:fp16 may compute in fp16"
 
 
 @pytest.mark.parametrize(
@@ -80,12 +85,6 @@ def test_limits_are_those_of_the_coarsest_precision_in_play(
 ) -> None:
     found = sides(tmp_path, model, [backend], [sample()])
     assert tolerance_name(found.others[0], found.reference)[0] == wanted
-
-
-def test_why_those_limits_is_said_without_options(model, tmp_path) -> None:
-    """Shapes of a profile that follow from the samples are three lines of noise."""
-    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], [sample(1, 4), sample(8, 4)])
-    assert tolerance_name(found.others[0], found.reference)[1] == "trt:fp16 may compute in fp16"
 
 
 def test_expected_outputs_of_some_samples_alone_are_no_reference(model, tmp_path) -> None:

@@ -106,7 +106,7 @@ def test_an_error_that_many_marks_take_away_is_found_with_few(search) -> None:
     assert not found.is_complete
 
 
-def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None:
+def test_a_search_without_common_tensors_or_builds_ends(search) -> None:
     """And no runtime is blamed for it."""
     runtime = Runtime(BEHIND, shows_up_to=99)
     doing = search(runtime)
@@ -119,8 +119,6 @@ def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None
     shown = "".join(as_text(one, width=80) for one in answer_lines(part, 80))
     assert "operator" not in shown  # no table of nothing
 
-
-def test_a_runtime_that_builds_nothing_is_not_asked_for_ever(search) -> None:
     class Broken(Runtime):
         def compared(self, pairs: Sequence[TensorPair]) -> Compared:
             self.copies.append(len(pairs))

@@ -62,12 +62,9 @@ def test_a_run_has_latency_and_its_parts(model: Path, tmp_path: Path) -> None:
     assert [row.id for row in Store(store).rows(tag="load")] == [trial.run]
 
 
-def test_the_usual_rate_is_half_of_the_closed_loop_s(model: Path) -> None:
+def test_the_usual_rate_is_half_and_an_objective_is_missed_met_or_open(model: Path) -> None:
     report = es.load(model, on=ON, queries=20, arrivals="constant", workload=QUICK)
     assert 0 < report.trials[0].rate_per_s <= 250  # 2 ms a query, or more on a busy machine
-
-
-def test_an_objective_is_missed_met_or_left_inconclusive(model: Path) -> None:
     report = es.load(model, on=ON, rate=100, queries=60, slo="p50<1ms", workload=QUICK)
     (trial,) = report.trials
     assert trial.slow == 60
@@ -140,13 +137,6 @@ def test_failed_queries_are_counted_and_miss_the_objective() -> None:
     assert trial.slow >= 28
     assert report.kind is LoadKind.MISSED
     assert "W-QUERIES-FAILED" in {notice.code for notice in report.notices}
-
-
-def test_a_server_that_is_not_there_fails_the_run() -> None:
-    with oip_server() as server:
-        address = server.model
-    with pytest.raises(BackendError, match="endpoint"):
-        es.load(address, rate=10, queries=2)
 
 
 def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Path) -> None:
@@ -291,9 +281,13 @@ def test_without_grpcio_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> N
     assert refused.value.hint == "pip install 'enginescope[grpc]'"
 
 
-def test_an_address_is_not_for_other_backends() -> None:
+def test_an_address_is_not_for_other_backends_and_a_lost_server_fails_the_run() -> None:
     with pytest.raises(UsageError, match="an address is an endpoint"):
         es.load("http://localhost:1/v2/models/a", on="ort-cpu", rate=1)
+    with oip_server() as server:
+        address = server.model
+    with pytest.raises(BackendError, match="endpoint"):
+        es.load(address, rate=10, queries=2)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "1.0\nsoon\n", "nan\n"])

@@ -104,7 +104,7 @@ def test_a_layer_that_overflows_is_named_first_and_kept(tmp_path, planted) -> No
     assert all(one.is_distinct for one in report.front[1:])
 
 
-def test_harmless_layers_that_cost_time(tmp_path, planted) -> None:
+def test_harmless_layers_cost_time_and_a_limit_keeps_more(tmp_path, planted) -> None:
     planted(lambda job: 2.0 if job.backend.precision else 1.0)
     report = measured(chain(tmp_path / "net.onnx"))
     assert report.is_harmless
@@ -114,9 +114,6 @@ def test_harmless_layers_that_cost_time(tmp_path, planted) -> None:
     assert [one.number for one in report.front] == [0]
     assert all(layer.alone.time.is_loss for layer in report.layers)
     assert str(report).startswith("<SensitivityReport every layer of net.onnx is harmless in fp16")
-
-
-def test_a_limit_of_its_own_keeps_more(tmp_path, planted) -> None:
     planted(lambda _job: 1.0)
     model = chain(tmp_path / "net.onnx")
     whole = measured(model, rounds=3)

@@ -51,11 +51,21 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp
     assert all(f"cmp-{report.comparison}" in row.tags for row in rows)
 
 
-def test_a_shape_that_the_model_rejects_is_named(tmp_path) -> None:
+def test_a_shape_that_is_rejected_is_named_and_failing_processes_end_the_sweep(
+    tmp_path, perceptron
+) -> None:
     report = swept(in_thirds(tmp_path / "thirds.onnx", ["n", 1]), tmp_path, batch=(3, 4, 6))
     assert [level.label for level in report.measured] == ["3", "6"]
     (notice,) = [one for one in report.notices if one.code == "W-SHAPE-LEFT-OUT"]
     assert "1 of 3 shapes are not measured: 4: " in notice.message
+    with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
+        es.shapes(
+            perceptron,
+            batch=(1, 2),
+            rounds=3,
+            limits=Limits(timeout_s=0.01),
+            store=tmp_path / "store",
+        )
 
 
 def test_disturbed_processes_are_told_where_too_few_others_count(
@@ -161,17 +171,6 @@ def test_workers_are_processes_of_their_own(perceptron, undisturbed, tmp_path) -
     assert report.rounds == 3
     assert [level.processes for level in report.levels] == [3, 3]
     assert report.cost("again") is not None
-
-
-def test_processes_that_fail_end_the_sweep(perceptron, tmp_path) -> None:
-    with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
-        es.shapes(
-            perceptron,
-            batch=(1, 2),
-            rounds=3,
-            limits=Limits(timeout_s=0.01),
-            store=tmp_path / "store",
-        )
 
 
 def test_sizes_are_read() -> None:

@@ -118,12 +118,21 @@ def _soon(monkeypatch) -> None:
     monkeypatch.setattr("enginescope.core.http_pool.WAIT_S", 0.01)
 
 
-def test_what_is_cut_off_again_and_again_goes_on_by_itself(tmp_path) -> None:
+def test_what_is_cut_off_and_a_busy_server_are_asked_again(tmp_path) -> None:
     with served(Served(BODY)) as what:
         what.cut_after = 300_000
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, *(f"bytes={300_000 * at}-" for at in (1, 2, 3))]
     assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    with served(Served(BODY)) as what:
+        what.error = 503
+        with pytest.raises(UsageError, match="503"):
+            fetch(link(what), tmp_path)
+        assert len(what.asked) == 6
+        what.error = 404
+        with pytest.raises(UsageError, match="404"):
+            fetch(link(what), tmp_path)
+        assert len(what.asked) == 7
 
 
 def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
@@ -171,18 +180,6 @@ def test_a_body_in_chunks(tmp_path, is_whole) -> None:
             with pytest.raises(UsageError, match="cut off"):
                 fetch(link(what), tmp_path)
         server.shutdown()
-
-
-def test_a_server_that_is_busy_is_asked_again(tmp_path) -> None:
-    with served(Served(BODY)) as what:
-        what.error = 503
-        with pytest.raises(UsageError, match="503"):
-            fetch(link(what), tmp_path)
-        assert len(what.asked) == 6
-        what.error = 404
-        with pytest.raises(UsageError, match="404"):
-            fetch(link(what), tmp_path)
-        assert len(what.asked) == 7
 
 
 def test_it_goes_through_the_proxy_of_the_environment(tmp_path, monkeypatch) -> None:

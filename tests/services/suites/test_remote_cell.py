@@ -23,7 +23,7 @@ def nothing(backend: str = "fake", *, cache: Path | None = None, **more):
     return cell(backend=backend, subject=Subject(name="nothing", kind="synthetic"), job=job, **more)
 
 
-def test_row_and_runs_come_back(tmp_path) -> None:
+def test_row_and_runs_of_all_processes_come_back(tmp_path) -> None:
     asked = nothing(options={"fault": "segfault"}, retries=1)
     found = unpacked_returned(run_remote_cell(packed_task(asked, "suite x")))
     assert found.row.status is CellStatus.CRASHED
@@ -32,9 +32,6 @@ def test_row_and_runs_come_back(tmp_path) -> None:
     file.write_bytes(found.runs[-1])
     run = Store(tmp_path / "store").import_zip(file)
     assert (run.id, run.command) == (found.row.run, "suite x")
-
-
-def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
     found = unpacked_returned(run_remote_cell(packed_task(nothing(processes=3), None)))
     store = Store(tmp_path / "store")
     ids = []

@@ -39,15 +39,12 @@ class Asked:
         return self.cache.once(job, samples, self.out, ran)
 
 
-def test_the_same_question_is_answered_from_what_was_kept(tmp_path) -> None:
+def test_the_same_question_is_answered_from_what_was_kept_and_another_is_not(tmp_path) -> None:
     known, job = Asked(tmp_path), cell("a").job
     known.once(job)
     shutil.rmtree(known.out)
     assert (known.once(job).id, len(known.ran)) == (job.subject.name, 1)
     assert (known.out / "0.npz").read_text() == "y"
-
-
-def test_another_model_sample_or_option_is_another_question(tmp_path) -> None:
     known, job = Asked(tmp_path), cell("a").job
     known.once(job)
     retrained = replace(job, subject=replace(job.subject, sha256="1" * 64))

@@ -127,13 +127,20 @@ def test_equals_have_no_winner_and_a_leading_default_needs_no_confirmation(
     assert (report.candidate, report.confirmation) == (None, None)
 
 
-def test_wrong_outputs_are_out_however_fast(convnet, tmp_path, planted) -> None:
+def test_wrong_outputs_are_out_and_invalid_combinations_named(convnet, tmp_path, planted) -> None:
     runs = planted(by_threads(t1=0.5, t2=1.5), wrong={1: "outputs: y: too large"})
     report = tuned(convnet, tmp_path, options=THREADS)
     assert report.winner.backend.endswith("=2")
     (out,) = (one for one in report.alternatives if one.state == "wrong")
     assert (out.number, out.rounds, out.why) == (1, 0, "outputs: y: too large")
     assert runs.rounds_of(intra_op_num_threads="1") == 0
+    planted(by_threads(t2=1.0))
+    options = {"intra_op_num_threads": (2,), "graph_optimization_level": ("all", "most")}
+    report = tuned(convnet, tmp_path, options=options)
+    (invalid,) = report.invalid
+    assert invalid.backend.endswith("graph_optimization_level=most")
+    assert "graph_optimization_level" in invalid.why
+    assert len(report.alternatives) == 2
 
 
 def test_an_alternative_that_fails_is_out(convnet, tmp_path, planted) -> None:
@@ -174,16 +181,6 @@ def test_batches_count_per_item_and_throughput_is_better_higher(planted, tmp_pat
     assert report.winner.value == pytest.approx(2000, rel=0.02)
     assert report.confirmation.ratio.ratio == pytest.approx(2, rel=0.02)
     assert {job.workload.mode.kind for job in runs.jobs} == {"throughput"}
-
-
-def test_combinations_that_are_not_valid_are_named(convnet, tmp_path, planted) -> None:
-    planted(by_threads(t2=1.0))
-    options = {"intra_op_num_threads": (2,), "graph_optimization_level": ("all", "most")}
-    report = tuned(convnet, tmp_path, options=options)
-    (invalid,) = report.invalid
-    assert invalid.backend.endswith("graph_optimization_level=most")
-    assert "graph_optimization_level" in invalid.why
-    assert len(report.alternatives) == 2
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_changed_version_is_named(model, tmp_path, planted, monkeypatch) -> No
     }
 
 
-def test_what_is_in_a_bundle(model, tmp_path, planted) -> None:
+def test_what_is_in_a_bundle_and_hashes_in_place_of_inputs(model, tmp_path, planted) -> None:
     planted()
     data = tmp_path / "data"
     data.mkdir()
@@ -130,11 +130,7 @@ def test_what_is_in_a_bundle(model, tmp_path, planted) -> None:
     assert all("onnxruntime" in one.versions or one.versions == {} for one in subjects)
     (data / "x.npy").unlink()
     assert again(bundle, tmp_path).again is not None
-
-
-def test_hashes_in_place_of_inputs(model, tmp_path, planted) -> None:
     planted()
-    bundle = tmp_path / "bundle"
     quick(model, tmp_path, without_inputs=True)
     assert not (bundle / "inputs").exists()
     assert again(bundle, tmp_path).again is not None
@@ -207,16 +203,13 @@ def test_recorded_runs_are_judged_again_from_the_bundle(tmp_path) -> None:
         es.reproduce(bundle, old=sys.executable)
 
 
-def test_a_bundle_is_a_side(tmp_path) -> None:
+def test_a_bundle_of_runs_is_a_side_and_no_stack_of_models(tmp_path, model) -> None:
     bundle = recorded(processes, tmp_path, "before", "after")
     store = tmp_path / "store"
     report = es.upgrade(old=f"{bundle}@old", new="after", store=store)
     assert report.models == es.upgrade(old="before", new="after", store=store).models
     with pytest.raises(UsageError, match="two stacks"):
         es.upgrade(old=bundle, new="after", store=store)
-
-
-def test_a_bundle_is_no_stack_of_models(model, tmp_path) -> None:
     bundle = recorded(pair, tmp_path, "a", "b")
     with pytest.raises(UsageError, match="its runs are recorded"):
         es.upgrade(model, old=f"{bundle}@old", new=sys.executable)
@@ -262,7 +255,7 @@ def test_what_a_hostile_bundle_names_is_not_touched(model, tmp_path, planted, wh
         again(bundle, tmp_path)
 
 
-def test_a_damaged_bundle_is_no_side(tmp_path) -> None:
+def test_a_damaged_bundle_is_no_side_and_a_whole_one_is_read_back(tmp_path) -> None:
     bundle = recorded(pair, tmp_path, "a", "b")
     document = bundle / DOCUMENT
     document.write_text(document.read_text().replace("1.2", "1.1"))
@@ -272,16 +265,10 @@ def test_a_damaged_bundle_is_no_side(tmp_path) -> None:
     ):
         with pytest.raises(FormatError, match=f"{DOCUMENT} was changed"):
             call()
-
-
-def test_what_is_no_bundle(tmp_path) -> None:
     (tmp_path / MANIFEST).write_text("{}")
     for folder, why in ((tmp_path, f"it has no {DOCUMENT}"), (tmp_path / "x", "no such folder")):
         with pytest.raises(FormatError, match=why):
             es.reproduce(folder)
-
-
-def test_the_document_is_read_back_as_it_was(tmp_path) -> None:
     evidence = read_evidence(recorded(pair, tmp_path, "a", "b")).bundle
     assert decode(encode(evidence), EvidenceBundle, source="") == evidence
 

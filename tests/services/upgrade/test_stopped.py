@@ -137,9 +137,6 @@ def test_what_is_left_comes_from_what_was_taken() -> None:
     assert left.seconds == pytest.approx(8 * 2 * 3.0)
     left.model_ended()
     assert left.seconds == 0.0
-
-
-def test_the_maximum_time_is_the_most_that_is_left() -> None:
     left = TimeLeft(6, (8, 16), timed_s=100.0, processes=8, max_time_s=60.0)
     left.outputs_ended(8.0, is_timed=True)
     assert left.seconds == pytest.approx(60.0, abs=5.0)

@@ -67,7 +67,7 @@ def test_head_is_the_newest_migration_and_no_database_is_damage(tmp_path) -> Non
         Index.in_folder(tmp_path).prepare()
 
 
-def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
+def test_readers_go_on_while_one_writes_many_rows_with_tags(index, tmp_path) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
@@ -76,6 +76,13 @@ def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
         connection.execute(RUNS.delete())
         assert len(index.rows()) == 1
     assert index.rows() == ()
+    index.put(row_of(a_run(at=number, tags=(f"t{number}",))) for number in range(1200))
+    rows = index.rows()
+    assert len(rows) == 1200
+    assert rows[0].tags == ("t1199",)
+    assert all(len(row.tags) == 1 for row in rows)
+    index.remove(row.id for row in rows[:1100])
+    assert len(index.rows()) == 100
 
 
 def test_preparing_twice_changes_nothing_and_leaves_nothing(index, monkeypatch, tmp_path) -> None:
@@ -130,16 +137,6 @@ def test_a_row_replaces_the_row_of_its_id_or_none(index) -> None:
     assert [(row.id, row.tags) for row in index.rows()] == [("new", ())]
 
 
-def test_many_rows_keep_their_tags(index) -> None:
-    index.put(row_of(a_run(at=number, tags=(f"t{number}",))) for number in range(1200))
-    rows = index.rows()
-    assert len(rows) == 1200
-    assert rows[0].tags == ("t1199",)
-    assert all(len(row.tags) == 1 for row in rows)
-    index.remove(row.id for row in rows[:1100])
-    assert len(index.rows()) == 100
-
-
 @pytest.mark.parametrize("name", ["a?b", "50%", "a#b c", "a%20b"])
 def test_any_folder_name(tmp_path, name) -> None:
     folder = tmp_path / name
@@ -176,6 +173,12 @@ def test_a_newer_index_is_left_alone(index, tmp_path) -> None:
     change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"):
         index.prepare()
+    index.set_aside()
+    assert (tmp_path / FILE).exists()  # sound: another process has mended it
+    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    index.set_aside()
+    assert not (tmp_path / FILE).exists()
+    assert len(list(tmp_path.glob("index.damaged-*.sqlite"))) == 1
 
 
 def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
@@ -193,15 +196,6 @@ def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(database_module, "HEAD", "0002")
     index.prepare()
     assert index.rows() == ()
-
-
-def test_set_aside(index, tmp_path) -> None:
-    index.set_aside()
-    assert (tmp_path / FILE).exists()  # sound: another process has mended it
-    (tmp_path / FILE).write_bytes(b"not a database" * 500)
-    index.set_aside()
-    assert not (tmp_path / FILE).exists()
-    assert len(list(tmp_path.glob("index.damaged-*.sqlite"))) == 1
 
 
 def test_a_locked_index_is_no_damage(index, tmp_path, monkeypatch) -> None:

@@ -218,8 +218,5 @@ def test_an_index_elsewhere(tmp_path) -> None:
     assert ids(store) == ["aaa"]
     assert not (tmp_path / "store" / FILE).exists()
     assert (tmp_path / "team.db").exists()
-
-
-def test_nothing_saved_yet(tmp_path) -> None:
     assert RepairedIndex(tmp_path / "store").rows(Filter()) == ()
     assert not (tmp_path / "store").exists()

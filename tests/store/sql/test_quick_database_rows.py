@@ -80,15 +80,12 @@ def test_what_is_not_the_usual_is_left_to_others(text) -> None:
     assert quick_database_rows(DatabaseUrl(text), Filter()) is None
 
 
-def test_an_empty_file_is_made_by_nobody_who_asks(tmp_path) -> None:
+def test_an_empty_file_is_made_by_nobody_who_asks(tmp_path, monkeypatch) -> None:
     assert quick_database_rows(DatabaseUrl(f"sqlite:///{tmp_path / 'x.db'}"), Filter()) is None
     assert list(tmp_path.iterdir()) == []
     pytest.importorskip("psycopg")
     with pytest.raises(StoreError, match=r"the store postgresql\+psycopg://u@127.0.0.1:9/d: "):
         Store(DatabaseUrl("postgresql://u@127.0.0.1:9/d")).rows()
-
-
-def test_without_the_driver(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert quick_database_rows(DatabaseUrl("postgresql://u@127.0.0.1:9/d"), Filter()) is None
 

@@ -57,7 +57,7 @@ def check_sound(graph: PlanGraph, whole: Group) -> None:
         assert edge.source <= edge.target or edge.is_carried
 
 
-def test_a_transformer_folds_to_one_block() -> None:
+def test_a_transformer_folds_to_one_block_of_its_modules_and_layers() -> None:
     graph = plan_graph(transformer(32, name="n_{}_{}"))
     whole = fold(graph, "block")
     assert shown(graph, whole) == ["x", "embed", "[n_0_Norm … n_31_Add × 32]", "head", "y"]
@@ -67,24 +67,32 @@ def test_a_transformer_folds_to_one_block() -> None:
     assert {one.kind for one in repeat.members if isinstance(one, Group)} == {"block"}
     assert [len(tuple(one.nodes())) for one in repeat.groups()] == [5] * 32
     assert fold(graph, "module") is None
-
-
-def test_its_modules() -> None:
     graph = plan_graph(transformer(6))
     whole = fold(graph, "module")
     blocks = [f"[layers.{block}]" for block in range(6)]
     assert shown(graph, whole) == ["x", "embed", *blocks, "head", "y"]
     assert whole is not None
     check_sound(graph, whole)
+    graph = plan_graph(transformer(32))
+    whole = fold(graph, "module")
+    assert whole is not None
+    group = folded(graph, whole).nodes[2]
+    assert (group.kind, group.name, len(group.layers)) == (
+        "group",
+        "layers.0 … layers.31, 32 blocks",
+        160,
+    )
 
 
-def test_many_modules_that_are_alike_are_one() -> None:
+def test_many_modules_that_are_alike_are_one_and_there_are_two_foldings() -> None:
     graph = plan_graph(transformer(32))
     whole = fold(graph, "module")
     assert shown(graph, whole) == ["x", "embed", "[layers.0 … layers.31 × 32]", "head", "y"]
     assert whole is not None
     check_sound(graph, whole)
     assert next(whole.groups()).members[3].path == "layers.3"  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match="branch"):
+        fold(plan_graph(transformer(1)), "branch")
 
 
 def test_a_module_that_is_left_and_entered_again_is_two_groups() -> None:
@@ -121,7 +129,7 @@ def test_branches_run_in_turns_stay_together() -> None:
     check_sound(graph, whole)
 
 
-def test_names_without_modules_are_taken_in_by_their_neighbours() -> None:
+def test_names_without_modules_are_taken_in_and_a_loop_stays_a_loop() -> None:
     plan = made(
         ("/m/n/a", "x", "1"),
         ("copy_1", "1", "2"),
@@ -131,9 +139,6 @@ def test_names_without_modules_are_taken_in_by_their_neighbours() -> None:
     )
     graph = plan_graph(plan)
     assert shown(graph, fold(graph, "module")) == ["x", "[m/n]", "end", "y"]
-
-
-def test_a_loop_stays_a_loop() -> None:
     plan = made(("/m/a", "x s", "1"), ("/m/b", "1", "2"), ("/n/a", "2", "s"), ("/n/b", "s", "y"))
     graph = plan_graph(plan)
     assert any(edge.is_carried for edge in graph.edges)
@@ -143,18 +148,6 @@ def test_a_loop_stays_a_loop() -> None:
     assert [edge.is_carried for edge in folded(graph, whole).edges if edge.source > edge.target]
 
 
-def test_a_group_holds_its_layers() -> None:
-    graph = plan_graph(transformer(32))
-    whole = fold(graph, "module")
-    assert whole is not None
-    group = folded(graph, whole).nodes[2]
-    assert (group.kind, group.name, len(group.layers)) == (
-        "group",
-        "layers.0 … layers.31, 32 blocks",
-        160,
-    )
-
-
 @pytest.mark.parametrize("folding", ["module", "block"])
 def test_nothing_to_fold(folding: str) -> None:
     graph = plan_graph(made(("a", "x", "1"), ("b", "1", "2"), ("c", "2", "y"), io="x>y"))
@@ -162,11 +155,6 @@ def test_nothing_to_fold(folding: str) -> None:
     whole = fold(graph, "none")
     assert whole is not None
     assert folded(graph, whole) == graph
-
-
-def test_no_such_folding() -> None:
-    with pytest.raises(UsageError, match="branch"):
-        fold(plan_graph(transformer(1)), "branch")
 
 
 def test_levels_lift_edges_to_where_they_are_seen() -> None:

@@ -27,14 +27,11 @@ def test_runs(text: str, runs: list[tuple[int, int, int]]) -> None:
     assert of(text) == runs
 
 
-def test_it_begins_where_least_is_cut() -> None:
+def test_it_begins_where_least_is_cut_whatever_comes_often() -> None:
     text = "abcd" * 5 + "ab"
     assert of(text) == [(0, 4, 5)]
     cuts = [1 if at % 4 == 2 else 3 for at in range(len(text) + 1)]
     assert of(text, cuts) == [(2, 4, 5)]
-
-
-def test_a_block_in_which_every_kind_comes_often() -> None:
     assert of("aabab" * 40) == [(0, 5, 40)]
 
 

@@ -33,13 +33,12 @@ def test_every_edge_leads_down(graph: tuple[int, list[tuple[int, int]]]) -> None
     assert min(rank) == 0
 
 
-def test_a_late_constant_stands_by_its_reader() -> None:
+def test_a_late_constant_and_an_early_end_stay_by_their_neighbors() -> None:
     # 0 -> 1 -> 2 -> 3, and 4 -> 5 -> 3: what feeds 3 alone need not stand at the top.
     assert ranked(6, [(0, 1), (1, 2), (2, 3), (4, 5), (5, 3)])[4:] == [1, 2]
-
-
-def test_an_early_end_stays_by_its_writer() -> None:
     assert ranked(4, [(0, 1), (1, 2), (0, 3)])[3] == 1
+    assert against_flow(4, [0, 1, 2, 2], [1, 2, 1, 3]) == [False, False, True, False]
+    assert against_flow(1, [0], [0]) == [False]
 
 
 @given(graphs())
@@ -59,11 +58,6 @@ def test_nothing_is_turned_without_need(graph: tuple[int, list[tuple[int, int]]]
     flipped = [(count - 1 - a, count - 1 - b) for a, b in edges]
     for one in (edges, flipped):
         assert not any(against_flow(count, [a for a, _ in one], [b for _, b in one]))
-
-
-def test_the_edge_that_goes_back_is_turned() -> None:
-    assert against_flow(4, [0, 1, 2, 2], [1, 2, 1, 3]) == [False, False, True, False]
-    assert against_flow(1, [0], [0]) == [False]
 
 
 def order_graph(count: int, edges: list[tuple[int, int]]) -> Layers:
@@ -102,9 +96,6 @@ def test_crossings_are_counted_and_all_nodes_kept(graph: tuple[int, list[tuple[i
 def test_what_can_be_drawn_without_crossings_is() -> None:
     ladder = [(0, 4), (1, 3), (0, 5), (1, 6), (4, 7), (3, 8), (5, 9), (6, 10)]
     assert ordered(order_graph(11, ladder))[1] == 0
-
-
-def test_two_by_two_must_cross_once() -> None:
     graph = order_graph(4, [(0, 2), (0, 3), (1, 2), (1, 3)])
     best = min(
         counted([list(a), list(b)], graph)
@@ -129,14 +120,11 @@ def test_neighbours_keep_their_order_and_distance(graph: tuple[int, list[tuple[i
     assert abs(min(one - width / 2 for one, width in zip(x, widths, strict=True))) < 1e-6
 
 
-def test_a_parent_stands_over_the_middle_of_its_children() -> None:
+def test_parents_stand_over_their_children_and_bends_are_upright() -> None:
     layers = order_graph(4, [(0, 1), (0, 2), (0, 3)])
     order, _ = ordered(layers)
     x = horizontal(layers, order, [40.0] * 4, GAP)
     assert x[0] == sorted(x[1:])[1]
-
-
-def test_the_bends_of_a_long_edge_are_upright() -> None:
     edges = [(node, node + 1) for node in range(6)] + [(0, 6)]
     layers = order_graph(7, edges)
     order, _ = ordered(layers)
