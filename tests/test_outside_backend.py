@@ -141,9 +141,7 @@ def versions_of(verb: Run, run: str) -> dict[str, str]:
     return json.loads(file.read_bytes())["environment"]["versions"]
 
 
-def test_compare_pairs_its_layers_with_those_of_onnx_runtime(
-    verb: Run, measured: dict[str, str]
-) -> None:
+def test_compare_pairs_its_layers_with_those_of_onnx_runtime(verb, measured) -> None:
     found = verb("compare", *measured.values(), "--across", "backend")
     (pair,) = found["measured"]["pairs"]
     assert min(pair["verdicts"][0][side] for side in "ab") > 0

@@ -39,9 +39,13 @@ def test_without_plugins_the_built_in_parts_stand_alone() -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_plugins_follow_the_built_in_parts_which_hide_them() -> None:
+def test_plugins_follow_the_built_in_parts_and_are_known_by_name() -> None:
     assert PARTS.names() == ("own", "broken", "exits", "good", "lost")
     assert (PARTS.load("own")([1]), PARTS.load("good")(2)) == ("[1]", [2])
+    with pytest.raises(UsageError, match="no part is called 'goood'") as caught:
+        PARTS.load("goood")
+    assert caught.value.hint == "did you mean good?"
+    assert (packages_with("part"), packages_with("other")) == ({"outside"}, frozenset())
 
 
 @pytest.mark.usefixtures("package")
@@ -63,13 +67,6 @@ def test_a_broken_plugin_is_named_with_its_reason_and_stops_no_other() -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_an_unknown_name_has_the_nearest() -> None:
-    with pytest.raises(UsageError, match="no part is called 'goood'") as caught:
-        PARTS.load("goood")
-    assert caught.value.hint == "did you mean good?"
-
-
-@pytest.mark.usefixtures("package")
 def test_errors_in_a_plugin_s_functions_name_it_and_errors_of_ours_pass() -> None:
     def refuse() -> None:
         raise UsageError("not so")
@@ -80,11 +77,6 @@ def test_errors_in_a_plugin_s_functions_name_it_and_errors_of_ours_pass() -> Non
         PARTS.call("good", refuse)
     with pytest.raises(ZeroDivisionError):
         PARTS.call("own", lambda: 1 / 0)
-
-
-@pytest.mark.usefixtures("package")
-def test_packages_of_plugins_are_known_by_name() -> None:
-    assert (packages_with("part"), packages_with("other")) == ({"outside"}, frozenset())
 
 
 def test_programs_on_the_path_are_verbs_and_the_first_counts(tmp_path, monkeypatch) -> None:

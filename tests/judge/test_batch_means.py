@@ -162,16 +162,12 @@ def test_interval_scales_with_the_values(values, power: int) -> None:
 
 
 @given(SERIES)
-def test_interval_is_the_same_on_a_monotone_scale(values) -> None:
+def test_interval_is_the_same_on_a_monotone_scale_and_wider_with_confidence(values) -> None:
     found = quantile_interval(values, 0.5)
     logs = quantile_interval(np.log(values), 0.5)
     assert (found is None) == (logs is None)
     if found is not None:
         assert (logs.low, logs.high) == (np.log(found.low), np.log(found.high))
-
-
-@given(SERIES)
-def test_more_confidence_is_a_wider_interval(values) -> None:
     found = [quantile_interval(values, 0.5, confidence=one) for one in (0.8, 0.9, 0.95, 0.99)]
     known = [one for one in found if one is not None]
     assert found[: len(known)] == known

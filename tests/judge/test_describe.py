@@ -28,7 +28,7 @@ def latency(values) -> Samples:
 
 
 @given(VALUES)
-def test_figures_are_numpys(values: list[float]) -> None:
+def test_figures_are_numpys_and_intervals_hold_them(values: list[float]) -> None:
     found = describe(latency(values))
     assert (found.metric, found.n) == ("latency", len(values))
     assert (found.min_ms, found.max_ms) == (min(values), max(values))
@@ -43,10 +43,6 @@ def test_figures_are_numpys(values: list[float]) -> None:
         (p, percentile(values, p)) for p in (90, 95, 99)
     ]
     assert 1 <= found.effective_n <= found.n
-
-
-@given(VALUES)
-def test_intervals_hold_their_estimates(values: list[float]) -> None:
     found = describe_values(values * 4)
     stated = [(found.median_interval, found.median_ms)]
     stated += [(one.interval, one.value_ms) for one in found.percentiles]
@@ -271,9 +267,7 @@ def test_percentile_outside_0_to_100_is_refused(p: float) -> None:
 
 
 @given(POSITIVE_LISTS, st.floats(0, 100))
-def test_a_percentile_is_one_of_the_values_and_ignores_their_order(
-    values: list[float], p: float
-) -> None:
+def test_a_percentile_is_one_of_the_values_and_ignores_their_order(values, p) -> None:
     found = percentile(values, p)
     assert found in values
     assert (percentile(sorted(values), p), percentile(values[::-1], p)) == (found, found)
@@ -302,9 +296,7 @@ def test_needed_samples_are_loadgens(p: float, n: int) -> None:
 
 
 @given(st.floats(1, 99.9), st.floats(0.5, 0.999))
-def test_needed_samples_is_the_smallest_number_that_reaches_beyond(
-    p: float, confidence: float
-) -> None:
+def test_needed_samples_is_the_smallest_number_that_reaches_beyond(p, confidence) -> None:
     tail = min(p, 100 - p) / 100
     n = needed_samples(p, confidence)
     assert scipy.stats.binom.sf(0, n, tail) >= confidence - 1e-9

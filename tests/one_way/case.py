@@ -45,6 +45,45 @@ class Case(NamedTuple):
     context: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
+def placed(value: Any, folder: Path) -> Any:
+    """Return a value in which texts that begin with ``@/`` are paths in the folder."""
+    if isinstance(value, str):
+        return folder / value[2:] if value.startswith("@/") else value
+    if isinstance(value, dict):
+        return {key: placed(one, folder) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(placed(one, folder) for one in value)
+    return value
+
+
+def stored(
+    name: str, prepare, line: str, call: tuple, data, volatile: str = "", flags=(), **more
+) -> Case:
+    """Return a case whose runs are stored in its folder.
+
+    Parameters
+    ----------
+    line : str
+        The command line without `flags`; words that begin with ``@/`` are paths in the folder.
+    call : tuple
+        The function, its arguments, and a dict of its options, with the same paths.
+    volatile : str
+        The keys, with spaces between them.
+    """
+    function, *given, options = call
+    words = (*line.split(), *flags, "--store", "@/store")
+    options = {**options, "store": "@/store"}
+    return Case(
+        name,
+        prepare,
+        lambda folder: [*map(str, placed(words, folder))],
+        lambda folder: function(*placed(given, folder), **placed(options, folder)),
+        data,
+        frozenset(volatile.split()),
+        **more,
+    )
+
+
 class Outcome(NamedTuple):
     """What came out of one way: data or an error, the exit code, the warnings."""
 

@@ -20,13 +20,13 @@ from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
 from tests.cli.plans.test_passport import engine_with_passport
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
-from tests.one_way.case import Case
+from tests.one_way.case import Case, stored
 from tests.render.outputs import outputs
 
 (reproduction_json, *_), (upgrade_json, *_) = outputs(reproduction_answer), outputs(upgrade_answer)
 
 #: Files of other tools get a run with a new id each time.
-NEW_IDS = frozenset({"run"})
+NEW_IDS = "run"
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -136,57 +136,44 @@ def damaged_run(folder: Path) -> None:
 
 def _gate(name: str, prepare, arguments: list[str], **options) -> Case:
     current = options.pop("current", None)
-    return Case(
-        name=f"gate: {name}",
-        prepare=prepare,
-        arguments=lambda folder: ["gate", *arguments, "--store", str(folder / "store")],
-        call=lambda folder: es.gate(current, store=folder / "store", **options),
-        data=gate_json,
+    return stored(
+        f"gate: {name}",
+        prepare,
+        "gate",
+        (es.gate, current, options),
+        gate_json,
+        flags=arguments,
         status=lambda report: int(not report.is_passed),
     )
 
 
-def _sides(folder: Path, sides: list[str]) -> list[str]:
-    """Return sides, of which those with a slash are paths in the folder."""
-    return [str(folder / side[2:]) if side.startswith("./") else side for side in sides]
-
-
 def _compare(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
-    return Case(
-        name=f"compare: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("compare", *_sides(folder, sides), *flags, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.compare(*_sides(folder, sides), store=folder / "store", **options),
-        data=lambda found: compare_json(None, Chosen(), measured=found),
-        volatile=NEW_IDS if "./before.json" in sides else frozenset(),
+    return stored(
+        f"compare: {name}",
+        prepare,
+        "compare",
+        (es.compare, *sides, options),
+        lambda found: compare_json(None, Chosen(), measured=found),
+        NEW_IDS if "@/before.json" in sides else "",
+        [*sides, *flags],
     )
 
 
 def _plans(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
-    return Case(
-        name=f"compare plans: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("compare", *_sides(folder, sides), *flags, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.compare_plans(
-            *_sides(folder, sides), store=folder / "store", **options
-        ),
-        data=lambda found: compare_json(found, Chosen()),
-        volatile=NEW_IDS if sides[0].startswith("./") else frozenset(),
+    return stored(
+        f"compare plans: {name}",
+        prepare,
+        "compare",
+        (es.compare_plans, *sides, options),
+        lambda found: compare_json(found, Chosen()),
+        NEW_IDS if sides[0].startswith("@/") else "",
+        [*sides, *flags],
     )
 
 
 def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **options) -> Case:
-    return Case(
-        name=f"history: {name}",
-        prepare=prepare,
-        arguments=lambda folder: ["history", model, *flags, "--store", str(folder / "store")],
-        call=lambda folder: es.history(model, store=folder / "store", **options),
-        data=history_json,
-    )
+    call = (es.history, model, options)
+    return stored(f"history: {name}", prepare, f"history {model}", call, history_json, flags=flags)
 
 
 def bundle(folder: Path) -> None:
@@ -203,30 +190,29 @@ def changed_bundle(folder: Path) -> None:
 
 
 def _reproduce(name: str, prepare, flags: list[str], **options) -> Case:
-    return Case(
-        name=f"reproduce: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("upgrade", "--reproduce", str(folder / "bundle"), *flags),
-            *("--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.reproduce(folder / "bundle", store=folder / "store", **options),
-        data=reproduction_json,
-        volatile=frozenset({"created", "command"}),
+    return stored(
+        f"reproduce: {name}",
+        prepare,
+        "upgrade --reproduce @/bundle",
+        (es.reproduce, "@/bundle", options),
+        reproduction_json,
+        "created command",
+        flags,
     )
 
 
-def _upgrade(name: str, prepare, flags: list[str], **options) -> Case:
-    old, new = options.pop("old", "a"), options.pop("new", "b")
-    return Case(
-        name=f"upgrade: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("upgrade", "--old", old, "--new", new, *flags, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.upgrade(old=old, new=new, store=folder / "store", **options),
-        data=upgrade_json,
-        volatile=frozenset({"created", "command"}),
+def _upgrade(
+    name: str, prepare, flags: list[str], *models: str, old="a", new="b", **options
+) -> Case:
+    sides = {key: value for key, value in (("old", old), ("new", new)) if value}
+    return stored(
+        f"upgrade: {name}",
+        prepare,
+        " ".join(("upgrade", *models, *(f"--{key} {value}" for key, value in sides.items()))),
+        (es.upgrade, *models, {**sides, **options}),
+        upgrade_json,
+        "created command",
+        flags,
         status=lambda report: int(not report.is_passed),
     )
 
@@ -250,13 +236,7 @@ CASES: tuple[Case, ...] = (
         max_regression_pct={"p99": 3.0},
     ),
     _upgrade("a run that failed", one_failed, []),
-    Case(
-        name="upgrade: neither models nor runs",
-        prepare=pair,
-        arguments=lambda folder: ["upgrade", "--old", "a", "--store", str(folder / "store")],
-        call=lambda folder: es.upgrade(old="a", store=folder / "store"),
-        data=upgrade_json,
-    ),
+    _upgrade("neither models nor runs", pair, [], new=""),
     _upgrade("no such runs", pair, [], old="nowhere"),
     _upgrade(
         "a rate of no metric",
@@ -264,22 +244,18 @@ CASES: tuple[Case, ...] = (
         ["--max-regression", "speed=1%"],
         max_regression_pct={"speed": 1.0},
     ),
-    Case(
-        name="upgrade: an image that is not here",
-        prepare=lambda folder: (folder / "net.onnx").write_bytes(b"onnx"),
-        arguments=lambda folder: [
-            *("upgrade", str(folder / "net.onnx"), "--old", "docker:enginescope:absent"),
-            *("--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.upgrade(
-            folder / "net.onnx", old="docker:enginescope:absent", store=folder / "store"
-        ),
-        data=upgrade_json,
+    _upgrade(
+        "an image that is not here",
+        lambda folder: (folder / "net.onnx").write_bytes(b"onnx"),
+        [],
+        "@/net.onnx",
+        old="docker:enginescope:absent",
+        new="",
     ),
     _plans(
         "engines with passports",
         two_engines,
-        ["./a/net.engine.graph.json", "./b/net.engine.graph.json"],
+        ["@/a/net.engine.graph.json", "@/b/net.engine.graph.json"],
     ),
     _reproduce("recorded runs", bundle, []),
     _reproduce("the files alone", bundle, ["--check-only"], check_only=True),
@@ -343,20 +319,20 @@ CASES: tuple[Case, ...] = (
         "across", precisions, ["fp32", "fp16"], ("--across", "precision"), across=["precision"]
     ),
     _compare("damaged noise floors", damaged_floors, ["a", "b"]),
-    _compare("folders of runs", two_stores, ["./before", "./after"]),
-    _compare("zip files of runs", exported, ["./a.zip", "./b.zip"]),
-    _compare("files of trtexec", times, ["./before.json", "./after.json"]),
-    _compare("a folder of several times", times, ["./before.json", "./several"]),
+    _compare("folders of runs", two_stores, ["@/before", "@/after"]),
+    _compare("zip files of runs", exported, ["@/a.zip", "@/b.zip"]),
+    _compare("files of trtexec", times, ["@/before.json", "@/after.json"]),
+    _compare("a folder of several times", times, ["@/before.json", "@/several"]),
     _compare("a tag of several jobs", several_jobs, ["a", "mixed"]),
     _compare("a run that failed", one_failed, ["a", "b"]),
     _compare("an unknown run", pair, ["a", "absent"]),
-    _compare("a file that is absent", pair, ["a", "./absent.json"]),
+    _compare("a file that is absent", pair, ["a", "@/absent.json"]),
     _compare("one run", pair, ["a"]),
     _compare("nothing", pair, []),
     _compare("27 sides", pair, ["a"] * 27),
     _plans("stored runs", stored_plans, ["a", "b"]),
-    _plans("files of one name", plan_files, ["./before/net.graph.json", "./after/net.graph.json"]),
-    _plans("folders of one model", plan_files, ["./before", "./after"]),
+    _plans("files of one name", plan_files, ["@/before/net.graph.json", "@/after/net.graph.json"]),
+    _plans("folders of one model", plan_files, ["@/before", "@/after"]),
     _plans("three", stored_plans, ["a", "b", "a"]),
     _plans(
         "an optimization profile that is absent",
@@ -367,7 +343,7 @@ CASES: tuple[Case, ...] = (
     ),
     _plans("a side that is not measured", measured_plan, ["a", "b"]),
     _plans("a run without a plan or samples", one_failed, ["b", "b"]),
-    _plans("a folder of two plans", plan_files, ["./both", "./before"]),
+    _plans("a folder of two plans", plan_files, ["@/both", "@/before"]),
     _plans("27 plans", stored_plans, ["a"] * 27),
     _history("an exact name", models, "net.onnx"),
     _history("a path", models, "./models/net.onnx", ("--sitting", "0"), sitting_s=0),

@@ -92,12 +92,8 @@ def causes(report: LintReport) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", CAUSES)
-def test_causes_are_found_where_they_are(shared: Path, name: str) -> None:
+def test_causes_are_found_where_they_are_and_time_is_at_stake_once(shared, name, capsys) -> None:
     assert causes(report_of(shared, name)) == CAUSES[name]
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_time_is_at_stake_once(shared: Path, name: str) -> None:
     report = report_of(shared, name)
     own = LintView(given_of(shared, name)).times_ms
     assert report.engine_ms is not None
@@ -107,10 +103,6 @@ def test_time_is_at_stake_once(shared: Path, name: str) -> None:
     for one in report.findings:
         most = sum(own.get(index, 0.0) for index in one.layers)
         assert one.saving.bound_ms is None or one.saving.bound_ms <= most + 1e-12
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_at_most_twelve_are_printed(shared: Path, name: str, capsys: pytest.CaptureFixture) -> None:
     main(["lint", str(shared / f"{name}.graph.json")])
     lines = capsys.readouterr().out.splitlines()
     severities = re.compile(r"^[\s\d.—]*(?:PLAN|TIME)\d{3}  (?:info|warning|error)")

@@ -41,9 +41,7 @@ from tests.rules.made import layer, plan
         ("my_own_kernel", None),
     ],
 )
-def test_a_tactic_s_name_tells_whether_it_uses_tensor_cores(
-    tactic: str | None, expected: bool | None
-) -> None:
+def test_a_tactic_s_name_tells_whether_it_uses_tensor_cores(tactic, expected) -> None:
     assert uses_tensor_cores(tactic) is expected
 
 

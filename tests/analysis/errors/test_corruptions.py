@@ -89,9 +89,7 @@ def test_noise_fails(row: str, dtype: str, family: Family, seed: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS, st.sampled_from([1.01, 1 / 1.01]))
-def test_a_scale_of_one_percent_fails(
-    row: str, dtype: str, family: Family, seed: int, factor: float
-) -> None:
+def test_a_scale_of_one_percent_fails(row, dtype, family, seed, factor) -> None:
     reference = family(np.random.default_rng(seed), (1, 2, 24, 24))
     assert not judged([reference], [factor * reference], row, dtype).passes
 
@@ -105,9 +103,7 @@ def test_a_transposed_output_fails(row: str, dtype: str, family: Family, seed: i
 
 @settings(max_examples=100, deadline=None)
 @given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS, st.floats(0.05, 1))
-def test_samples_and_items_of_a_batch_in_another_order_fail(
-    row: str, dtype: str, family: Family, seed: int, own: float
-) -> None:
+def test_samples_and_items_of_a_batch_in_another_order_fail(row, dtype, family, seed, own) -> None:
     """Though what they have in common is up to twenty times what each has of its own."""
     generator = np.random.default_rng(seed)
     common = family(generator, (1, 1, 24, 24))

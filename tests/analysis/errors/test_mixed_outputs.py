@@ -132,7 +132,7 @@ def test_rounding_of_every_part_passes(outputs, row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_masked_logit_does_not_hide_the_others(row) -> None:
+def test_a_masked_logit_and_places_without_anything_do_not_hide_the_others(row) -> None:
     generator = np.random.default_rng(5)
     logits = 4 * generator.standard_normal((1, 1000)).astype(np.float32)
     logits[0, 17] = -1e9
@@ -142,6 +142,15 @@ def test_a_masked_logit_does_not_hide_the_others(row) -> None:
     error = HONEST[row] * 4 * generator.standard_normal(logits.shape)
     rounded = (logits + np.where(logits < -1e8, 0, error)).astype(np.float32)
     assert side([logits], [rounded], row).passes
+    # Columns of a map where nothing is have no scale of their own; losing one is an error.
+    generator = np.random.default_rng(8)
+    maps = np.maximum(generator.standard_normal((1, 1, 40, 64)), 0) + 0.5
+    maps[..., 20:30] = 1e-6
+    error = HONEST[row] * maps.std() * generator.standard_normal(maps.shape)
+    assert side([maps], [maps + error], row).passes
+    wrong = maps.copy()
+    wrong[..., 50] = 0
+    assert "channel-error" in codes(side([maps], [wrong], row))
 
 
 def test_the_reason_names_the_channels_and_one_that_is_not_finite_has_no_figures() -> None:
@@ -194,19 +203,6 @@ def test_values_below_the_resolution_are_no_comparison(row) -> None:
     other = 1e-9 * np.random.default_rng(5).uniform(0, 1, (1, 400))
     assert codes(side([tiny], [other], row)) == {"nothing-compared"}
     assert side([tiny], [tiny], row).passes
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_places_without_anything_take_the_noise_of_the_map(row) -> None:
-    """Columns of a map where nothing is have no scale of their own; losing one is an error."""
-    generator = np.random.default_rng(8)
-    maps = np.maximum(generator.standard_normal((1, 1, 40, 64)), 0) + 0.5
-    maps[..., 20:30] = 1e-6
-    error = HONEST[row] * maps.std() * generator.standard_normal(maps.shape)
-    assert side([maps], [maps + error], row).passes
-    wrong = maps.copy()
-    wrong[..., 50] = 0
-    assert "channel-error" in codes(side([maps], [wrong], row))
 
 
 @pytest.mark.parametrize(

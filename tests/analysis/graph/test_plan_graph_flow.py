@@ -20,7 +20,7 @@ def test_generations_of_a_region() -> None:
 
 
 @given(LAYERS)
-def test_every_use_is_in_exactly_one_generation(layers: list[tuple[str, str, str]]) -> None:
+def test_every_use_is_in_one_generation_and_no_reader_loses_its_writer(layers) -> None:
     plan = made(*layers, io="a b > e f")
     flow = Flow(plan, constants=False)
     written = [
@@ -41,15 +41,9 @@ def test_every_use_is_in_exactly_one_generation(layers: list[tuple[str, str, str
     assert reads == {
         (place, tensor.name) for place in flow.kept for tensor in plan.layers[place].inputs
     }
-
-
-@given(LAYERS)
-def test_no_reader_loses_its_writer(layers: list[tuple[str, str, str]]) -> None:
-    """With every region a node, each read of a written or given tensor has an edge."""
-    plan = made(*layers, io="a b > e f")
+    # With every region a node, each read of a written or given tensor has an edge.
     graph = plan_graph(plan, tensors="all")
     into = {edge.target for edge in graph.edges if edge.kind == "data"}
-    flow = Flow(plan, constants=False)
     for region in flow.regions.values():
         for generation in region:
             if generation.writers or generation.name in ("a", "b"):

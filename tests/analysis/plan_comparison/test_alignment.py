@@ -287,9 +287,7 @@ def is_convolution(layer: Layer) -> bool:
         ("trt10-rtx3060/resnet18_fp16", "trt86-h200/resnet18", 24),
     ],
 )
-def test_all_convolutions_of_one_network_are_paired(
-    shared: Path, one: str, other: str, least: int
-) -> None:
+def test_all_convolutions_of_one_network_are_paired(shared, one, other, least) -> None:
     a, b = real(shared, one), real(shared, other)
     found = align(a, b)
     assert len(found.pairs) >= least

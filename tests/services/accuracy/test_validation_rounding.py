@@ -55,7 +55,7 @@ def _feeds(data: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_the_noise_of_fp16_is_that_of_rounded_weights_and_activations(folder) -> None:
+def test_the_noise_of_fp16_is_that_of_rounded_weights_on_the_command_line_too(folder) -> None:
     found = es.validate(folder / "detector.onnx", on="ort-cpu:fp16", data=folder / "data")
     (output,) = found.sides[0].diff.outputs
     noise = output.expected_noise
@@ -63,11 +63,6 @@ def test_the_noise_of_fp16_is_that_of_rounded_weights_and_activations(folder) ->
     assert noise is not None
     assert 0.2 < output.figures.rmse / noise.rmse < 5
     assert "I-NO-EXPECTED-NOISE" not in {one.code for one in found.notices}
-
-
-@pytest.mark.slow
-def test_the_command_line_gives_the_same_noise(folder) -> None:
-    found = es.validate(folder / "detector.onnx", on="ort-cpu:fp16", data=folder / "data")
     model, data = str(folder / "detector.onnx"), str(folder / "data")
     words = ["validate", model, "--on", "ort-cpu:fp16", "--data", data, "--json"]
     command = [sys.executable, "-m", "enginescope", *words]

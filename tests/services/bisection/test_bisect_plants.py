@@ -144,9 +144,7 @@ def test_a_padding_of_minus_infinity_or_a_mask_of_large_numbers_does_not_cut_the
 
 
 @pytest.mark.parametrize("damaged", ["before", "behind"])
-def test_an_overflow_that_the_converted_reference_has_too_stays_beside(
-    tmp_path: Path, damaged: str
-) -> None:
+def test_an_overflow_that_the_converted_reference_has_too_stays_beside(tmp_path, damaged) -> None:
     """A variance beyond FP16 in both models, and a damaged weight before it or behind it."""
     draw = np.random.default_rng(3)
     variance = np.full(4, 9.8e7, np.float32)

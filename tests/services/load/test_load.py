@@ -4,10 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -103,9 +100,7 @@ def test_an_endpoint_is_measured_over_sockets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("serving", [oip_server, oip_grpc_server])
-def test_a_stall_of_a_server_shows_as_queueing_in_every_later_query(
-    tmp_path: Path, serving: Callable[..., AbstractContextManager[Any]]
-) -> None:
+def test_a_stall_of_a_server_shows_as_queueing_in_every_later_query(tmp_path, serving) -> None:
     stalled, stall_s, gap_ms = 12, 0.5, 20.0
     store = tmp_path / "store"
     warm = es.Workload(warmup=es.WarmUp(time_ms=0, iterations=0))
@@ -160,9 +155,7 @@ def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Pa
     assert all(kinds[rate] is not LoadKind.MET for rate in above)
 
 
-def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_process(
-    model: Path,
-) -> None:
+def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_process(model) -> None:
     report = es.load(
         model,
         on="fake?latency_us=4000&jitter_pct=0",
@@ -250,9 +243,7 @@ def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
         ({"workload": es.Workload(mode=es.Mode(kind="throughput"))}, "workload"),
     ],
 )
-def test_a_request_that_contradicts_itself_is_refused(
-    model: Path, options: dict, message: str
-) -> None:
+def test_a_request_that_contradicts_itself_is_refused(model, options, message) -> None:
     with pytest.raises(UsageError, match=message):
         es.load(model, on=ON, **options)
 
@@ -318,9 +309,7 @@ def test_an_engine_is_served_by_several_workers(tmp_path: Path) -> None:
     assert run.job.workload.mode.in_flight is None
 
 
-def test_a_backend_that_issues_requests_by_itself_is_refused(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_issues_requests_by_itself_is_refused(model, monkeypatch) -> None:
     monkeypatch.setattr(FakeBackend, "execute", lambda *_arguments: Measured())
     with workers_in_process(), pytest.raises(UnsupportedError, match="a load test on fake"):
         es.load(model, on="fake", rate=100, queries=3)

@@ -149,12 +149,24 @@ def test_names_without_modules_are_taken_in_and_a_loop_stays_a_loop() -> None:
 
 
 @pytest.mark.parametrize("folding", ["module", "block"])
-def test_nothing_to_fold(folding: str) -> None:
+def test_real_plans_fold_without_cycles(folding: str, shared: Path) -> None:
     graph = plan_graph(made(("a", "x", "1"), ("b", "1", "2"), ("c", "2", "y"), io="x>y"))
     assert fold(graph, folding) is None
     whole = fold(graph, "none")
     assert whole is not None
     assert folded(graph, whole) == graph
+    paths = sorted(shared.glob("*/*.graph.json"))
+    assert paths
+    for path in paths:
+        graph = plan_graph(parse_plan(path.read_bytes(), path.name)[0])
+        whole = fold(graph, folding)
+        if whole is not None:
+            check_sound(graph, whole)
+            (found,) = levels(graph, whole)
+            assert len(found.groups) == len(found.parents) == 1 + sum(1 for _ in whole.groups())
+            assert sorted(found.members[found.members >= 0].tolist()) == list(
+                range(len(graph.nodes))
+            )
 
 
 def test_levels_lift_edges_to_where_they_are_seen() -> None:
@@ -174,19 +186,3 @@ def seen(found: Levels, group: int) -> list[tuple[int, int]]:
     """Return the ends of the edges inside a group."""
     inside = slice(*found.edge_starts[group : group + 2])
     return list(zip(found.sources[inside].tolist(), found.targets[inside].tolist(), strict=True))
-
-
-@pytest.mark.parametrize("folding", ["module", "block"])
-def test_real_plans_fold_without_cycles(shared: Path, folding: str) -> None:
-    paths = sorted(shared.glob("*/*.graph.json"))
-    assert paths
-    for path in paths:
-        graph = plan_graph(parse_plan(path.read_bytes(), path.name)[0])
-        whole = fold(graph, folding)
-        if whole is not None:
-            check_sound(graph, whole)
-            (found,) = levels(graph, whole)
-            assert len(found.groups) == len(found.parents) == 1 + sum(1 for _ in whole.groups())
-            assert sorted(found.members[found.members >= 0].tolist()) == list(
-                range(len(graph.nodes))
-            )

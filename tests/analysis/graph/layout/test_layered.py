@@ -159,9 +159,7 @@ def test_lines_between_columns_have_lanes_of_their_own() -> None:
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graphs())
-def test_any_graph_can_be_wrapped(
-    monkeypatch: pytest.MonkeyPatch, graph: tuple[int, list[tuple[int, int]]]
-) -> None:
+def test_any_graph_can_be_wrapped(monkeypatch, graph) -> None:
     monkeypatch.setattr(layered, "LEAST_HEIGHT", 0.0)
     given_boxes = boxes(*graph)
     found = lay_out(given_boxes, Spacing(aspect=6.0))

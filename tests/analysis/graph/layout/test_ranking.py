@@ -26,11 +26,14 @@ def ranked(count: int, edges: list[tuple[int, int]]) -> list[int]:
 
 
 @given(graphs(acyclic=True))
-def test_every_edge_leads_down(graph: tuple[int, list[tuple[int, int]]]) -> None:
+def test_every_edge_leads_down_and_none_is_turned_without_need(graph) -> None:
     count, edges = graph
     rank = ranked(count, edges)
     assert all(rank[target] > rank[source] for source, target in edges)
     assert min(rank) == 0
+    flipped = [(count - 1 - a, count - 1 - b) for a, b in edges]
+    for one in (edges, flipped):
+        assert not any(against_flow(count, [a for a, _ in one], [b for _, b in one]))
 
 
 def test_a_late_constant_and_an_early_end_stay_by_their_neighbors() -> None:
@@ -50,14 +53,6 @@ def test_no_cycle_is_left(graph: tuple[int, list[tuple[int, int]]]) -> None:
         if a != b:
             sorter.add(*((a, b) if turn else (b, a)))
     sorter.prepare()  # raises CycleError
-
-
-@given(graphs(acyclic=True))
-def test_nothing_is_turned_without_need(graph: tuple[int, list[tuple[int, int]]]) -> None:
-    count, edges = graph
-    flipped = [(count - 1 - a, count - 1 - b) for a, b in edges]
-    for one in (edges, flipped):
-        assert not any(against_flow(count, [a for a, _ in one], [b for _, b in one]))
 
 
 def order_graph(count: int, edges: list[tuple[int, int]]) -> Layers:
@@ -84,13 +79,20 @@ def counted(order: list[list[int]], graph: Layers) -> int:
 
 @settings(deadline=None)
 @given(graphs(acyclic=True))
-def test_crossings_are_counted_and_all_nodes_kept(graph: tuple[int, list[tuple[int, int]]]) -> None:
+def test_crossings_are_counted_and_neighbors_keep_order_and_distance(graph) -> None:
     layers = order_graph(*graph)
     order, fewest = ordered(layers)
     assert fewest == counted(order, layers)
     assert fewest == crossings(order, layers, places(order, len(layers.rank)))
     assert sorted(node for row in order for node in row) == list(range(len(layers.rank)))
     assert all(layers.rank[node] == rank for rank, row in enumerate(order) for node in row)
+    widths = [30.0 + node % 4 * 15 for node in range(len(layers.rank))]
+    order, _ = ordered(layers)
+    x = horizontal(layers, order, widths, GAP)
+    for row in order:
+        for left, right in pairwise(row):
+            assert x[right] - x[left] >= (widths[left] + widths[right]) / 2 + GAP - 1e-6
+    assert abs(min(one - width / 2 for one, width in zip(x, widths, strict=True))) < 1e-6
 
 
 def test_what_can_be_drawn_without_crossings_is() -> None:
@@ -105,19 +107,6 @@ def test_what_can_be_drawn_without_crossings_is() -> None:
 
 
 GAP = 20.0
-
-
-@settings(deadline=None)
-@given(graphs(acyclic=True))
-def test_neighbours_keep_their_order_and_distance(graph: tuple[int, list[tuple[int, int]]]) -> None:
-    layers = order_graph(*graph)
-    widths = [30.0 + node % 4 * 15 for node in range(len(layers.rank))]
-    order, _ = ordered(layers)
-    x = horizontal(layers, order, widths, GAP)
-    for row in order:
-        for left, right in pairwise(row):
-            assert x[right] - x[left] >= (widths[left] + widths[right]) / 2 + GAP - 1e-6
-    assert abs(min(one - width / 2 for one, width in zip(x, widths, strict=True))) < 1e-6
 
 
 def test_parents_stand_over_their_children_and_bends_are_upright() -> None:
