@@ -1,6 +1,3 @@
-import json
-from pathlib import Path
-
 import pytest
 
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
@@ -9,14 +6,6 @@ from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import IOTensor, Layer, Plan
 from enginescope.records.tensor import DataType, Tensor
 from tests.formats import plans
-
-GOLDEN = [
-    "mobilenet.qat.onnx.engine",
-    "mobilenet_v2_residuals.qat.onnx.engine",
-    "resnet18-a100-fp16.engine",
-    "resnet18-a100-fp32.engine",
-    "resnet18-a100-qat-residual.engine",
-]
 
 
 def made(*layers: tuple[str, str, str], io: str = "", kind: str = "kgen") -> Plan:
@@ -50,17 +39,6 @@ def edges(graph: PlanGraph, kind: str = "data") -> list[str]:
         for e in graph.edges
         if e.kind == kind
     )
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-@pytest.mark.parametrize(
-    ("tensors", "view"), [("io", "default"), ("forks", "forking"), ("all", "regions")]
-)
-def test_as_many_nodes_and_edges_as_trex(shared: Path, name: str, tensors: str, view: str) -> None:
-    golden = json.loads((shared / "goldens.json").read_text())["plans"][name]["graph"][view]
-    data = (shared / "trex-examples" / f"{name}.graph.json").read_bytes()
-    graph = plan_graph(parse_plan(data, name)[0], tensors=tensors)
-    assert (len(graph.nodes), len(graph.edges)) == (golden["nodes"], golden["edges"])
 
 
 def test_a_plan_of_every_version() -> None:
