@@ -93,11 +93,12 @@ def test_a_kept_engine_needs_no_process_and_lies_in_the_jobs_folder_without_a_ca
     assert made.seen[0][0].engine_cache == str(tmp_path / "build" / "cache")
     assert engine.job.engine_cache is None
     made = runs(Builder(REPORT))
+    engine = found(job(), tmp_path / "kept")
     assert engine.report is REPORT
     assert engine.job.engine == REPORT.engine
     assert not engine.failed
     assert made.seen == []
-    assert not (tmp_path / "build").exists()
+    assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize("kind", [OutcomeKind.FAILED, OutcomeKind.CRASHED])

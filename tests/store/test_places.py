@@ -12,18 +12,12 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.records.suite.suite import CellRow, CellStatus, Claim, SuiteChange
+from enginescope.store import suite_folder
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
 from enginescope.store.sql.database import Database
-from enginescope.store.suite_folder import (
-    SUITES,
-    SuiteFolder,
-    SuiteRunsError,
-    suite_folders,
-    suite_named,
-)
 from tests.store.stored_runs import a_run, plain
 from tests.suites.made import cell, keep_suite, result, timed
 
@@ -250,17 +244,17 @@ def test_suites(place) -> None:
     here, there = Store(place), Store(place)
     slow, fast = cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
     found = result([timed(slow, 8.0)], cells=(slow, fast))
-    folder = SuiteFolder(here.suite_home() / SUITES / "nightly")
+    folder = suite_folder.SuiteFolder(here.suite_home() / suite_folder.SUITES / "nightly")
     folder.begin(found.plan)
     folder.keep(found.rows[0])
     keep_suite(here, folder)
-    (other,) = suite_folders(there.suite_home())
+    (other,) = suite_folder.suite_folders(there.suite_home())
     assert (other.path.name, other.result().count(CellStatus.OK)) == ("nightly", 1)
     other.keep(timed(fast, 2.0))
     keep_suite(there, other)
-    again = suite_named("nightly", Store(place).suite_home())
+    again = suite_folder.suite_named("nightly", Store(place).suite_home())
     assert [one.figure("latency") for one in again.result().rows] == [8.0, 2.0]
-    assert len(suite_folders(Store(place).suite_home())) == 1
+    assert len(suite_folder.suite_folders(Store(place).suite_home())) == 1
 
 
 def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
@@ -274,7 +268,9 @@ def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
 
     put(mine)
     put(mine)  # renewed, also by a process that comes after a kill
-    with pytest.raises(SuiteRunsError, match=r"mine \(process 1\) is running it, .* until 20"):
+    with pytest.raises(
+        suite_folder.SuiteRunsError, match=r"mine \(process 1\) is running it, .* until 20"
+    ):
         put(theirs, row)
     assert store.suites.suite_ended("nightly") == {}  # nothing of it is written
     assert store.suite_lease("nightly").owner == "mine (process 1)"
@@ -282,7 +278,7 @@ def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
     put(theirs, row)
     assert store.suite_lease("nightly").owner == "theirs (process 2)"
     store.suites.put_suite("nightly", SuiteChange(rows=(timed(cell(), 1.0, ended="2000"),)))
-    (folder,) = suite_folders(Store(place).suite_home())
+    (folder,) = suite_folder.suite_folders(Store(place).suite_home())
     assert folder.result().rows == (row,)  # the one that ended last
     with pytest.raises(StoreError, match="its plan is not stored here"):
         store.suites.put_suite("another", SuiteChange(rows=(row,)))

@@ -5,15 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.error_limits import (
-    CEILING,
-    NOISE_FACTOR,
-    ChannelNoise,
-    ExpectedNoise,
-    NoiseSum,
-    by_name,
-    widest_noise,
-)
+from enginescope.analysis.accuracy import error_limits
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.error_moments import CHUNK
@@ -47,7 +39,9 @@ def test_the_noise_is_that_of_numpy_on_whole_arrays() -> None:
     np.testing.assert_allclose(by_channel.rmse, expected)
     np.testing.assert_array_equal(by_channel.peak, np.abs(error).max(axis=(0, 2, 3)))
     sizes = np.abs(np.concatenate(REFERENCE)).max(axis=(0, 2, 3))
-    limits = np.maximum(NOISE_FACTOR * expected, tolerance_named("fp16").resolution / 2 * sizes)
+    limits = np.maximum(
+        error_limits.NOISE_FACTOR * expected, tolerance_named("fp16").resolution / 2 * sizes
+    )
     np.testing.assert_allclose(output.channels.rmse_limit, limits, rtol=0.05)
 
 
@@ -69,7 +63,9 @@ def test_a_channel_is_judged_by_its_own_noise_up_to_the_ceiling() -> None:
     found = judged(destroyed, destroyed, "int8")
     assert "channel-error" in codes(found)
     limit = found.outputs[0].channels.rmse_limit[5]
-    assert limit <= CEILING * 1.01 * np.sqrt(np.square(np.concatenate(REFERENCE)[:, 5]).mean())
+    assert limit <= error_limits.CEILING * 1.01 * np.sqrt(
+        np.square(np.concatenate(REFERENCE)[:, 5]).mean()
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +105,7 @@ def test_a_sample_without_rounded_outputs_leaves_the_row() -> None:
 def test_elements_that_are_not_finite_have_no_noise() -> None:
     reference = np.array([[1.0, np.nan], [2.0, np.nan], [-1.0, np.nan], [np.inf, np.nan]])
     rounded = reference + 0.01 * np.array([[1.0], [-1.0], [3.0], [1.0]])
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(rounded))
     found = noise.result()
     assert found.rmse == pytest.approx(0.01 * np.sqrt(11 / 3))
@@ -118,7 +114,7 @@ def test_elements_that_are_not_finite_have_no_noise() -> None:
     assert columns.rmse == (pytest.approx(found.rmse), None)
     assert columns.peak == (pytest.approx(0.03), None)
     reference = np.array([[1.0, np.nan], [2.0, 5.0]])
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(reference + np.array([0.5, 0.25])))
     assert noise.result().channels[0].peak == (0.5, 0.25)
 
@@ -127,17 +123,17 @@ def test_the_noise_of_every_chunk_counts_in_double_precision() -> None:
     reference = np.zeros(3 * CHUNK)
     rounded = reference.copy()
     rounded[:CHUNK], rounded[CHUNK : 2 * CHUNK], rounded[2 * CHUNK :] = 0.1, 0.3, 0.2
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(rounded))
     assert noise.result().rmse == pytest.approx(np.sqrt(0.14 / 3))
     assert noise.result().peak == pytest.approx(0.3)
     reference = np.append(np.full(CHUNK, np.nan), np.ones(8))
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(reference + 0.25))
     assert noise.result().rmse == pytest.approx(0.25)
-    assert NoiseSum().result() is None
+    assert error_limits.NoiseSum().result() is None
     reference = np.full(5000, 300, np.float16)
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(reference + np.float16(0.25)))
     assert noise.result().rmse == pytest.approx(0.25)
     assert noise.result().peak == pytest.approx(0.25)
@@ -145,26 +141,26 @@ def test_the_noise_of_every_chunk_counts_in_double_precision() -> None:
 
 @pytest.mark.parametrize(("axis", "length"), [(1, 3), (2, 2), (2, 3)])
 def test_the_noise_of_another_axis_or_length_is_not_known(axis, length) -> None:
-    channels = ChannelNoise(axis=1, rmse=(0.1, 0.2), peak=(0.3, 0.4))
-    noise = ExpectedNoise(rmse=0.1, peak=0.4, channels=(channels,))
+    channels = error_limits.ChannelNoise(axis=1, rmse=(0.1, 0.2), peak=(0.3, 0.4))
+    noise = error_limits.ExpectedNoise(rmse=0.1, peak=0.4, channels=(channels,))
     assert noise.along(axis, length) is None
     assert noise.along(1, 2) is channels
 
 
 def test_the_widest_noise_is_the_largest_of_each_error_and_outputs_are_found_by_name() -> None:
     first, second = tensor([1.0], "first"), tensor([2.0], "second")
-    assert by_name([first, second]) == {"first": first, "second": second}
-    assert by_name(None) == {}
+    assert error_limits.by_name([first, second]) == {"first": first, "second": second}
+    assert error_limits.by_name(None) == {}
     both = [noise(1.0, 1.001, 3.0, None, 1.0), noise(2.0, 0.99, 2.0, None, 5.0)]
-    assert widest_noise(both) == noise(2.0, 0.99, 3.0, None, 5.0)
-    assert widest_noise([noise(1.0, None, 1.0)]) == noise(1.0, None, 1.0)
-    assert widest_noise([]) is None
-    assert widest_noise([noise(1.0, 1.0, 1.0), None]) is None
+    assert error_limits.widest_noise(both) == noise(2.0, 0.99, 3.0, None, 5.0)
+    assert error_limits.widest_noise([noise(1.0, None, 1.0)]) == noise(1.0, None, 1.0)
+    assert error_limits.widest_noise([]) is None
+    assert error_limits.widest_noise([noise(1.0, 1.0, 1.0), None]) is None
 
 
 @pytest.mark.parametrize("reference", [np.arange(8), np.arange(8) > 3])
 def test_integers_have_no_noise(reference) -> None:
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(np.ones(8)), tensor(np.ones(8)))
     noise.add(tensor(reference), tensor(np.ones(8)))
     assert noise.result() is None
@@ -176,9 +172,9 @@ SCORE_GENERATOR = np.random.default_rng(4)
 SCORES = SCORE_GENERATOR.standard_normal((8, 1, 1000))
 
 
-def noise(rmse: float, slope: float | None, *channels: float | None) -> ExpectedNoise:
-    along = ChannelNoise(axis=1, rmse=channels, peak=channels)
-    return ExpectedNoise(rmse=rmse, peak=2 * rmse, slope=slope, channels=(along,))
+def noise(rmse: float, slope: float | None, *channels: float | None) -> error_limits.ExpectedNoise:
+    along = error_limits.ChannelNoise(axis=1, rmse=channels, peak=channels)
+    return error_limits.ExpectedNoise(rmse=rmse, peak=2 * rmse, slope=slope, channels=(along,))
 
 
 def off(size: float, seed: int) -> Any:

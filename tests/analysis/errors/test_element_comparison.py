@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from enginescope.analysis.errors import element_errors
+from enginescope.analysis.errors import element_errors, output_tolerance
 from enginescope.analysis.errors.element_errors import (
     ULP_EDGES,
     compare_elements,
@@ -12,24 +12,18 @@ from enginescope.analysis.errors.element_errors import (
     ulp_distances,
 )
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES, error_counts
-from enginescope.analysis.errors.output_tolerance import (
-    ToleranceOption,
-    ToleranceRequest,
-    tolerance_for,
-    tolerance_named,
-)
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import tensor
 
-FP32 = tolerance_named("fp32")
+FP32 = output_tolerance.tolerance_named("fp32")
 
 
 def given_tolerance(rtol: float, atol: float, pct: float = 0.0):
     def one(value):
-        return (ToleranceOption(output=None, value=value),)
+        return (output_tolerance.ToleranceOption(output=None, value=value),)
 
-    asked = ToleranceRequest(rtol=one(rtol), atol=one(atol), mismatch_pct=one(pct))
-    return tolerance_for("y", FP32, asked)
+    asked = output_tolerance.ToleranceRequest(rtol=one(rtol), atol=one(atol), mismatch_pct=one(pct))
+    return output_tolerance.tolerance_for("y", FP32, asked)
 
 
 ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)

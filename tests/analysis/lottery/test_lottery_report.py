@@ -99,7 +99,7 @@ def test_outputs_are_compared_with_the_first_build_whenever_it_comes() -> None:
         2: ("A", 0.0),
         4: ("B", 2.0),
     }
-    made = draws(builds=6)
+    made, tally = draws(builds=6), OutputTally()
     for draw in made:
         tally.add(draw.number, tensor(1.0, 2.0 + (draw.number == 5)))
     made = [replace(draw, outputs=tally.of(draw.number)) for draw in made]

@@ -3,15 +3,8 @@ from io import BytesIO
 import pytest
 
 from enginescope.analysis.frames import to_parquet
+from enginescope.analysis.suites import suite_table
 from enginescope.analysis.suites.suite_row import run_figures
-from enginescope.analysis.suites.suite_table import (
-    CELL_COLUMNS,
-    COLUMNS,
-    NUMBERS,
-    cell_columns,
-    speed_ups,
-    tidy_columns,
-)
 from enginescope.analysis.suites.suite_view import perf_tables
 from enginescope.records.suite.suite import CellStatus
 from tests.analysis.gated_runs import process, with_device_latency
@@ -62,10 +55,10 @@ def parquet_of(columns: dict, numbers=frozenset({"figure"})):
 
 def test_speed_up_is_counted_from_the_baseline_at_each_shape() -> None:
     made = zoo()
-    assert speed_ups(made)["net-ort-trt-None"] == 4.0
-    assert speed_ups(made)["net-ort-cpu-None"] == 1.0
-    assert "bert-ort-cpu-None" not in speed_ups(made)
-    assert speed_ups(result(made.rows, baseline="ort-cuda"))["net-ort-cpu-None"] == 0.4
+    assert suite_table.speed_ups(made)["net-ort-trt-None"] == 4.0
+    assert suite_table.speed_ups(made)["net-ort-cpu-None"] == 1.0
+    assert "bert-ort-cpu-None" not in suite_table.speed_ups(made)
+    assert suite_table.speed_ups(result(made.rows, baseline="ort-cuda"))["net-ort-cpu-None"] == 0.4
     made = result(
         [
             timed(cell("net", spec, batch=batch), ms)
@@ -77,12 +70,12 @@ def test_speed_up_is_counted_from_the_baseline_at_each_shape() -> None:
             )
         ]
     )
-    assert [speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
+    assert [suite_table.speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
 
 
 def test_a_row_for_each_cell_metric_and_python() -> None:
-    columns = tidy_columns(zoo())
-    assert tuple(columns) == COLUMNS
+    columns = suite_table.tidy_columns(zoo())
+    assert tuple(columns) == suite_table.COLUMNS
     assert len({len(one) for one in columns.values()}) == 1
     found = list(zip(columns["cell"], columns["metric"], columns["value"], strict=True))
     assert ("net-ort-trt-None", "latency", 5.0) in found
@@ -94,14 +87,14 @@ def test_a_row_for_each_cell_metric_and_python() -> None:
     assert columns["cell"].count("bert-ort-cpu-None") == 1
     assert (columns["metric"][at], columns["value"][at]) == (None, None)
     assert (columns["status"][at], columns["reason"][at]) == ("timed_out", "did not end within 8 s")
-    columns = tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
+    columns = suite_table.tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
     told = zip(columns["backend"], columns["environment"], columns["spec"], strict=True)
     assert list(told) == [("ort-cpu", None, "ort-cpu"), ("ort-cpu", "old", "ort-cpu@old")]
 
 
 def test_runs_of_several_processes_stand_beside_the_one_shown() -> None:
     several = timed(cell("net", processes=3), 2.0, runs=("r0", "r1", "r2"))
-    columns = tidy_columns(result([several, timed(cell("alone"), 1.0)]))
+    columns = suite_table.tidy_columns(result([several, timed(cell("alone"), 1.0)]))
     found = zip(columns["model"], columns["processes"], columns["runs"], strict=True)
     assert set(found) == {("net", 3, "r0 r1 r2"), ("alone", 1, None)}
 
@@ -207,7 +200,7 @@ def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
     assert found["copies"] == pytest.approx(0.25 * found["latency"])
     assert not {"device_latency", "copies"} & {one.metric for one in run_figures(process(4.0))}
     made = row(cell("net", "ort-cuda"), figures=found)
-    columns = tidy_columns(result([made]))
+    columns = suite_table.tidy_columns(result([made]))
     units = dict(zip(columns["metric"], columns["unit"], strict=True))
     values = dict(zip(columns["metric"], columns["value"], strict=True))
     assert (units["device_latency"], units["copies"]) == ("ms", "ms")
@@ -228,8 +221,8 @@ def test_a_run_that_failed_has_no_figures() -> None:
 
 
 def test_parquet_holds_the_same_table_with_every_figure_and_sign() -> None:
-    columns = tidy_columns(zoo())
-    found = parquet_of(columns, NUMBERS)
+    columns = suite_table.tidy_columns(zoo())
+    found = parquet_of(columns, suite_table.NUMBERS)
     assert (found.to_pydict(), str(found.schema.field("value").type)) == (columns, "double")
     assert str(found.schema.field("precision").type) == "string"
     columns = {
@@ -258,7 +251,7 @@ def test_a_name_of_the_scripts_is_of_its_python_and_precision() -> None:
     half = cell("net", "ort-cpu:fp16")
     for codes, called in (((), "fp16"), (("W-NOT-FP16",), None)):
         suite = result([timed(half, 2.0, warnings=codes)])
-        assert set(tidy_columns(suite)["precision"]) == {called}
+        assert set(suite_table.tidy_columns(suite)["precision"]) == {called}
         (success,) = lines("success", suite)
         assert success["fp16"] is (called == "fp16")
 
@@ -298,8 +291,8 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
 
 def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
     made = zoo()
-    columns, tidy = cell_columns(made), tidy_columns(made)
-    assert [*columns][: len(CELL_COLUMNS)] == [*CELL_COLUMNS]
+    columns, tidy = suite_table.cell_columns(made), suite_table.tidy_columns(made)
+    assert [*columns][: len(suite_table.CELL_COLUMNS)] == [*suite_table.CELL_COLUMNS]
     assert columns["cell"] == [one.cell.key for one in made.rows]
     assert len({len(values) for values in columns.values()}) == 1
     latencies = dict(zip(columns["cell"], columns["latency_ms"], strict=True))
@@ -318,7 +311,10 @@ def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
 def test_a_column_has_the_type_that_it_declares() -> None:
     """A number in a column of texts ended a suite with a crash, when its table was written."""
     done = timed(cell("net", batch=8), 2.0, runs=("r0", "r1"), versions={"onnxruntime": "1.2"})
-    for columns in (tidy_columns(result([done])), cell_columns(result([done]))):
-        for name in set(COLUMNS) & set(columns):
-            kind = int | float if name in NUMBERS else str
+    for columns in (
+        suite_table.tidy_columns(result([done])),
+        suite_table.cell_columns(result([done])),
+    ):
+        for name in set(suite_table.COLUMNS) & set(columns):
+            kind = int | float if name in suite_table.NUMBERS else str
             assert all(value is None or isinstance(value, kind) for value in columns[name]), name

@@ -54,6 +54,7 @@ def test_counts_are_pooled_over_the_set_and_nan_is_no_score() -> None:
     scores = one_hot(np.array([[0, 1], [1, 2]]), 3)
     scores[0, :, 0, 1] = (np.nan, 0.2, 0.1)
     scores[0, :, 1, 0] = (0.1, np.nan, 0.3)
+    scorer = SegmentationTask({}).against_targets()
     scorer.add(answers(scores), np.array([[0, 1], [2, 2]]))
     assert scorer.result().values["pixel_accuracy"] == 100
 

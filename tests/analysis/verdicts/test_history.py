@@ -2,13 +2,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.history import (
-    fact_changes,
-    facts_of,
-    histories,
-    known_histories,
-    standing_of,
-)
+from enginescope.analysis.verdicts import history
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
@@ -24,7 +18,7 @@ STEP = [4.0] * 12 + [4.4] * 12
 
 
 def only(runs, *arguments, **more):
-    (found,) = histories(runs, *arguments, **more)
+    (found,) = history.histories(runs, *arguments, **more)
     return found
 
 
@@ -57,7 +51,7 @@ def test_a_rate_that_rises_got_better_and_a_missing_figure_has_no_history() -> N
     assert found.unit == "/s"
     (change,) = found.sure
     assert (change.estimate.ratio < 1, change.is_worse) == (True, True)
-    assert histories(over_days(STEP), "engine_size") == ()
+    assert history.histories(over_days(STEP), "engine_size") == ()
 
 
 def test_runs_of_a_job_and_machine_shortly_after_each_other_are_one_sitting() -> None:
@@ -79,7 +73,7 @@ def test_runs_of_a_job_and_machine_shortly_after_each_other_are_one_sitting() ->
         *over_days([4.0] * 4, of=job(spec="trt")),
         *over_days([2.0] * 2, environments={0: gpu}, first=5),
     ]
-    assert [(one.label, len(one.points)) for one in histories(runs)] == [
+    assert [(one.label, len(one.points)) for one in history.histories(runs)] == [
         ("net.onnx · trt · batch 1", 4),
         ("net.onnx · ort-cpu · batch 1 · Xeon", 3),
         ("net.onnx · ort-cpu · batch 1 · H200", 2),
@@ -115,24 +109,24 @@ def test_a_point_is_its_run_with_interval_commit_and_tags() -> None:
     (point, _) = only(runs, "peak_memory").points
     assert (point.value, point.lowest, point.highest) == (0.5, 0.5, 0.5)
     assert point.tags == ()
-    assert histories(over_days([4.0], peak_memory_bytes=0), "peak_memory") == ()
+    assert history.histories(over_days([4.0], peak_memory_bytes=0), "peak_memory") == ()
     runs = [with_device_latency(run, 0.5) for run in over_days([4.0, 4.0])]
     found = only(runs, "device_latency")
     assert [one.value for one in found.points] == pytest.approx([2.0, 2.0], rel=0.01)
-    assert histories(over_days([4.0]), "device_latency") == ()
+    assert history.histories(over_days([4.0]), "device_latency") == ()
 
 
 def test_histories_that_have_to_be_there_say_what_they_are() -> None:
     runs = over_days([4.0, 4.0])
-    assert known_histories(runs, what="s") == histories(runs)
+    assert history.known_histories(runs, what="s") == history.histories(runs)
     close = [process(4.0, 0), process(4.0, 10)]
-    apart = known_histories(close, "throughput", threshold_pct=7, sitting_s=60, what="s")
-    assert apart == histories(close, "throughput", threshold_pct=7, sitting_s=60)
+    apart = history.known_histories(close, "throughput", threshold_pct=7, sitting_s=60, what="s")
+    assert apart == history.histories(close, "throughput", threshold_pct=7, sitting_s=60)
     with pytest.raises(UsageError, match=r"^no energy in the runs of main: 2 runs, none") as caught:
-        known_histories(runs, "energy", what="main")
+        history.known_histories(runs, "energy", what="main")
     assert caught.value.hint == "choose another metric"
     with pytest.raises(UsageError, match="threshold"):
-        known_histories(runs, threshold_pct=1_001, what="main")
+        history.known_histories(runs, threshold_pct=1_001, what="main")
     runs = over_days(
         [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
     )
@@ -163,7 +157,7 @@ def test_facts_and_their_order() -> None:
             variables={"OMP_NUM_THREADS": "1"},
         ),
     )
-    assert [one.fact for one in fact_changes(before, after)] == [
+    assert [one.fact for one in history.fact_changes(before, after)] == [
         "model",
         "engine",
         "TensorRT",
@@ -175,16 +169,16 @@ def test_facts_and_their_order() -> None:
         "enginescope",
         "host",
     ]
-    assert str(fact_changes(before, after)[7]) == "OMP_NUM_THREADS none → 1"
-    assert facts_of(before)["model"] == "a" * 12
+    assert str(history.fact_changes(before, after)[7]) == "OMP_NUM_THREADS none → 1"
+    assert history.facts_of(before)["model"] == "a" * 12
 
 
 def test_versions_of_imported_runs_and_containers_are_facts() -> None:
     run = process(4.0, tool=ToolReport(tool="trtexec", tool_version="8.6.1"))
-    assert facts_of(run)["TensorRT"] == "8.6.1"
+    assert history.facts_of(run)["TensorRT"] == "8.6.1"
     bare = process(4.0, environment=Environment(host=Host(name="one")))
     boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
-    assert [str(one) for one in fact_changes(bare, boxed)] == ["container none → docker"]
+    assert [str(one) for one in history.fact_changes(bare, boxed)] == ["container none → docker"]
 
 
 def test_facts_of_the_machine_by_name() -> None:
@@ -193,7 +187,7 @@ def test_facts_of_the_machine_by_name() -> None:
     )
     gpus = (Device(name="H200", driver="570"), Device(name="H200", driver="580"))
     run = process(4.0, environment=Environment(host=machine, devices=gpus))
-    assert facts_of(run) == {
+    assert history.facts_of(run) == {
         "boost": "off",
         "SMT": "on",
         "system": "Linux 6.1",
@@ -202,7 +196,7 @@ def test_facts_of_the_machine_by_name() -> None:
         "host": "one",
         "driver": "570 + 580",
     }
-    assert facts_of(process(4.0, environment=Environment())) == {}
+    assert history.facts_of(process(4.0, environment=Environment())) == {}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +211,7 @@ def test_facts_of_the_machine_by_name() -> None:
     ],
 )
 def test_how_a_job_stands(medians, noise, within, kind) -> None:
-    found = standing_of(only(over_days(medians, noise=noise)), within)
+    found = history.standing_of(only(over_days(medians, noise=noise)), within)
     assert found.kind == kind
     assert (found.estimate is None) == (len(medians) < 4)
     assert (found.change is None) == (kind in ("same", "unknown"))
@@ -254,9 +248,10 @@ def counted(monkeypatch) -> list[int]:
 def test_a_history_computes_one_interval_for_each_run(monkeypatch) -> None:
     calls = counted(monkeypatch)
     runs = [many_series(number) for number in range(12)]
-    (found,) = histories(runs, sitting_s=0)
+    (found,) = history.histories(runs, sitting_s=0)
     assert (len(found.points), len(calls)) == (12, 12)
     assert found.points[0].lowest == RunView(runs[0]).latency.median_interval.low
+    calls.clear()
     view = RunView(many_series(1))
     assert view.summary("gpu_compute").metric == "gpu_compute"
     assert len(calls) == 1  # the median

@@ -1,14 +1,7 @@
 import numpy as np
 import pytest
 
-from enginescope.judge.comparison.looks import (
-    EARLY_LOOK,
-    LOOK_CONFIDENCE,
-    LOOKS,
-    Tally,
-    looks_up_to,
-    tally_of,
-)
+from enginescope.judge.comparison import looks
 from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 from enginescope.judge.stats.autocorrelation import quantile_interval
@@ -102,20 +95,22 @@ def test_left_out_rounds_leave_the_interval_right_and_narrower() -> None:
 # When a comparison may end, and the confidence of its looks when it is continued.
 
 STEADY = (0.5, 0.5)
-EARLY_LOOKS = range(EARLY_LOOK, LOOKS[0])
+EARLY_LOOKS = range(looks.EARLY_LOOK, looks.LOOKS[0])
 
 
 def test_all_looks_of_a_comparison_add_up_to_its_confidence() -> None:
-    for rounds in (1, LOOKS[0], LOOKS[-1]):
-        assert tally_of(LOOKS[-1], [STEADY] * rounds).confidence == LOOK_CONFIDENCE
-    tally = Tally(LOOKS)
-    errors = [1 - tally.confidence] * len(LOOKS)
+    for rounds in (1, looks.LOOKS[0], looks.LOOKS[-1]):
+        assert (
+            looks.tally_of(looks.LOOKS[-1], [STEADY] * rounds).confidence == looks.LOOK_CONFIDENCE
+        )
+    tally = looks.Tally(looks.LOOKS)
+    errors = [1 - tally.confidence] * len(looks.LOOKS)
     for _ in range(20):
         tally.extend()
         errors.append(1 - tally.confidence)
     assert 0.049 < sum(errors) < 0.05 + 1e-9
     rounds = [STEADY if at % 2 else None for at in range(20)]
-    tally = tally_of(LOOKS[-1], rounds)
+    tally = looks.tally_of(looks.LOOKS[-1], rounds)
     assert tally.complete == 10
     assert tally.take_look()
     assert not tally.take_look()
@@ -127,13 +122,13 @@ def test_all_looks_of_a_comparison_add_up_to_its_confidence() -> None:
     [(60, 0, 0.99), (61, 1, 0.995), (120, 1, 0.995), (121, 2, 0.9975), (480, 3, 0.99875)],
 )
 def test_each_further_look_has_half_the_error(rounds, further, confidence) -> None:
-    tally = tally_of(LOOKS[-1], [STEADY] * rounds)
+    tally = looks.tally_of(looks.LOOKS[-1], [STEADY] * rounds)
     assert tally.confidence == pytest.approx(confidence)
-    assert len(tally.looks) == len(LOOKS) + further
+    assert len(tally.looks) == len(looks.LOOKS) + further
 
 
 def test_the_looks_are_the_same_wherever_the_rounds_are_split() -> None:
-    def asked(tally: Tally, rounds: int) -> list[int]:
+    def asked(tally: looks.Tally, rounds: int) -> list[int]:
         seen = []
         for _ in range(rounds):
             tally.add(STEADY)
@@ -142,8 +137,8 @@ def test_the_looks_are_the_same_wherever_the_rounds_are_split() -> None:
         return seen
 
     for split in (1, 7, 8, 29, 59):
-        tally = Tally(looks_up_to(60))
-        assert [*asked(tally, split), *asked(tally, 60 - split)] == [*EARLY_LOOKS, *LOOKS]
+        tally = looks.Tally(looks.looks_up_to(60))
+        assert [*asked(tally, split), *asked(tally, 60 - split)] == [*EARLY_LOOKS, *looks.LOOKS]
 
 
 def ends_with_a_difference(differences, confidences: dict[int, float]) -> bool:
@@ -158,15 +153,15 @@ def ends_with_a_difference(differences, confidences: dict[int, float]) -> bool:
 
 def test_of_a_side_with_itself_that_is_continued_thrice_few_end_with_a_difference() -> None:
     """Threshold 0, so that only the looks keep an A/A comparison from a false verdict."""
-    tally = Tally(LOOKS)
-    confidences = dict.fromkeys(LOOKS, tally.confidence)
+    tally = looks.Tally(looks.LOOKS)
+    confidences = dict.fromkeys(looks.LOOKS, tally.confidence)
     for _ in range(3):
         tally.extend()
         confidences[tally.looks[-1]] = tally.confidence
-    assert list(confidences) == [*LOOKS, 120, 240, 480]
+    assert list(confidences) == [*looks.LOOKS, 120, 240, 480]
     rows = 0.1 * np.random.default_rng(20).standard_normal((500, 480))
     false = sum(ends_with_a_difference(row, confidences) for row in rows)
-    at_once = sum(ends_with_a_difference(row, dict.fromkeys(LOOKS, 0.99)) for row in rows)
+    at_once = sum(ends_with_a_difference(row, dict.fromkeys(looks.LOOKS, 0.99)) for row in rows)
     plain = sum(ends_with_a_difference(row, dict.fromkeys(confidences, 0.95)) for row in rows)
     assert at_once <= false <= 0.05 * len(rows)
     assert plain > 0.1 * len(rows)  # what continuing at 95 % each time would do
@@ -174,7 +169,7 @@ def test_of_a_side_with_itself_that_is_continued_thrice_few_end_with_a_differenc
 
 def test_a_round_that_makes_earlier_ones_count_brings_one_look_however_far_it_jumps() -> None:
     """The limit is three times the usual uncertainty, and what is usual changes with each round."""
-    tally = Tally(LOOKS)
+    tally = looks.Tally(looks.LOOKS)
     counting, asked = [], []
     for steadier in [1.0] * 4 + [3.0] * 5:
         tally.add((steadier, 7.0 if tally.measured == 0 else steadier))
@@ -182,8 +177,9 @@ def test_a_round_that_makes_earlier_ones_count_brings_one_look_however_far_it_ju
         asked.append(tally.take_look())
     assert counting[-2:] == [7, 9]
     assert asked == [place + 1 in (*EARLY_LOOKS, 9) for place in range(9)]
-    assert tally.confidence == LOOK_CONFIDENCE
+    assert tally.confidence == looks.LOOK_CONFIDENCE
     # Rounds can cease to count: one look then would be one too many.
+    tally, counting, asked = looks.Tally(looks.LOOKS), [], []
     for row in [(2.0, 5.2)] * 2 + [(2.0, 2.0)] * 2 + [(1.5, 1.5)] * 6:
         tally.add(row)
         counting.append(tally.counting)

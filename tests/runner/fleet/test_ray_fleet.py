@@ -9,13 +9,7 @@ import pytest
 
 from enginescope.core.errors import BackendError
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet import ray_fleet
-from enginescope.runner.fleet.machines import (
-    CellTaskResult,
-    packed_returned,
-    packed_task,
-    unpacked_task,
-)
+from enginescope.runner.fleet import machines, ray_fleet
 from tests.runner.fleet.cells import Heard, cell, row
 
 
@@ -62,12 +56,12 @@ class FakeRay:
         return SimpleNamespace(remote=lambda data: self._submit(data, options))
 
     def _submit(self, data, options):
-        one = unpacked_task(data).cell
+        one = machines.unpacked_task(data).cell
         self.asked.append((one.key, options))
         number = next(self._numbers)
         ends = self._ends.get(one.key, [])
         self._results[number] = (
-            ends.pop(0) if ends else packed_returned(CellTaskResult(row=row(one)))
+            ends.pop(0) if ends else machines.packed_returned(machines.CellTaskResult(row=row(one)))
         )
         return number
 
@@ -101,7 +95,7 @@ def affinity(monkeypatch):
 
 
 def sit(ray: FakeRay, *cells: Cell) -> Heard:
-    heard, pack = Heard(), partial(packed_task, command="cmd")
+    heard, pack = Heard(), partial(machines.packed_task, command="cmd")
     ray_fleet._Sitting(ray, lambda data: data, cells, pack, heard.watch).run()
     return heard
 

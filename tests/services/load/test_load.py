@@ -12,12 +12,7 @@ import pytest
 import enginescope as es
 from enginescope.backends.base import Measured
 from enginescope.backends.fake import FakeBackend
-from enginescope.core.errors import (
-    BackendError,
-    MissingDependencyError,
-    UnsupportedError,
-    UsageError,
-)
+from enginescope.core import errors
 from enginescope.core.record import replace
 from enginescope.records.verdict.load import LoadKind
 from enginescope.services.load.load import run_load
@@ -244,7 +239,7 @@ def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
     ],
 )
 def test_a_request_that_contradicts_itself_is_refused(model, options, message) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(errors.UsageError, match=message):
         es.load(model, on=ON, **options)
 
 
@@ -261,23 +256,23 @@ def test_a_request_that_contradicts_itself_is_refused(model, options, message) -
     ],
 )
 def test_an_address_that_is_not_a_model_s_is_refused(address: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(errors.UsageError):
         es.load(address, rate=1)
 
 
 def test_without_grpcio_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(MissingDependencyError) as refused:
+    with pytest.raises(errors.MissingDependencyError) as refused:
         es.load("grpc://localhost:8001/v2/models/a", rate=1)
     assert refused.value.hint == "pip install 'enginescope[grpc]'"
 
 
 def test_an_address_is_not_for_other_backends_and_a_lost_server_fails_the_run() -> None:
-    with pytest.raises(UsageError, match="an address is an endpoint"):
+    with pytest.raises(errors.UsageError, match="an address is an endpoint"):
         es.load("http://localhost:1/v2/models/a", on="ort-cpu", rate=1)
     with oip_server() as server:
         address = server.model
-    with pytest.raises(BackendError, match="endpoint"):
+    with pytest.raises(errors.BackendError, match="endpoint"):
         es.load(address, rate=10, queries=2)
 
 
@@ -311,5 +306,5 @@ def test_an_engine_is_served_by_several_workers(tmp_path: Path) -> None:
 
 def test_a_backend_that_issues_requests_by_itself_is_refused(model, monkeypatch) -> None:
     monkeypatch.setattr(FakeBackend, "execute", lambda *_arguments: Measured())
-    with workers_in_process(), pytest.raises(UnsupportedError, match="a load test on fake"):
+    with workers_in_process(), pytest.raises(errors.UnsupportedError, match="a load test on fake"):
         es.load(model, on="fake", rate=100, queries=3)

@@ -7,7 +7,6 @@ import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
 from enginescope.services.lottery import lottery as service
 from enginescope.services.lottery.lottery import LotteryRequest
@@ -15,7 +14,7 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
-from tests.analysis.in_turn import process
+from tests.analysis.in_turn import crashed, process
 from tests.plants.in_process import workers_in_process
 
 SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0, iterations=0))
@@ -56,8 +55,7 @@ class Planted:
             values = np.abs(median * (1 + draw.standard_normal(48)))
             run = replace(run, samples=(replace(samples, values_ms=values),))
         if self._fails(build, self.builds.count(build)):
-            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = replace(run, outcome=bad, samples=())
+            run = crashed(run)
         watcher.started(0, job)
         made = BuildReport(engine="net.engine", engine_bytes=1, from_cache=not self._anew(build))
         run = replace(run, stop=es_stop(run), build=made)
@@ -121,17 +119,23 @@ def test_processes_of_all_builds_are_interleaved_and_failed_ones_measured_again(
     assert sum(len(build.runs) for build in report.builds) == 8  # and those count
 
 
-def test_a_build_that_fails_or_was_made_anew_is_skipped_until_too_few_are_left(
-    convnet, tmp_path, planted
-) -> None:
+def test_a_build_that_keeps_failing_is_skipped(convnet, tmp_path, planted) -> None:
     planted(fails=lambda build, _count: build == "build-2")
     report = held(convnet, tmp_path, builds=4, processes=2)
     assert [build.number for build in report.builds] == [1, 3, 4]
     (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
     assert "build 2 is skipped: a process failed: died of SIGSEGV" in notice.message
+
+
+def test_a_build_that_a_process_made_anew_is_skipped(convnet, tmp_path, planted) -> None:
     planted(anew=lambda build: build == "build-3")
+    report = held(convnet, tmp_path, builds=4, processes=2)
     assert [build.number for build in report.builds] == [1, 2, 4]
+    (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
     assert "build 3 is skipped: a process did not find it and built anew" in notice.message
+
+
+def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> None:
     planted(fails=lambda build, _count: build != "build-1")
     with pytest.raises(BackendError, match="1 of 4 builds"):
         held(convnet, tmp_path, builds=4, processes=2)

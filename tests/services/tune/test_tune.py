@@ -9,13 +9,12 @@ import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
 from enginescope.services.tune import tune as service
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs
 from enginescope.store.archive import Store
-from tests.analysis.in_turn import in_turn, process
+from tests.analysis.in_turn import crashed, in_turn, process
 from tests.fakes import loading, models
 from tests.formats.trtexec.test_tuning_cache import line, written
 from tests.plants.in_process import workers_in_process
@@ -43,8 +42,7 @@ class Planted:
         median = self._level(job) * np.exp(0.004 * self._draw.standard_normal())
         run = process(median, n=48, seed=len(self.jobs), job=job, command=command)
         if self._fails(job):
-            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = replace(run, outcome=bad, samples=())
+            run = crashed(run)
         if job.workload.mode.kind == "throughput":
             run = replace(run, wall_ms=float(48 * median))
         watcher.started(0, job)

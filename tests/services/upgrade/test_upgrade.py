@@ -8,11 +8,10 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers, write_answers
 from enginescope.judge.verdict import EvidenceLevel
-from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.services.upgrade.stacks import StackRunner
 from enginescope.store.archive import Store
-from tests.analysis.in_turn import process
+from tests.analysis.in_turn import crashed, process
 from tests.plants.in_process import workers_in_process
 
 OLD, NEW = "old", "new"
@@ -35,8 +34,7 @@ class Planted:
         median *= self._slowdown if stack == NEW else 1.0
         run = process(median, n=50, seed=len(self.timed), job=job)
         if stack == self._fails:
-            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = replace(run, outcome=bad, samples=())
+            run = crashed(run)
         sink(run)
         return (run,)
 
