@@ -97,6 +97,7 @@ def test_a_damaged_or_missing_array_is_told(tmp_path) -> None:
         load_record(Samples, tmp_path, "it.json")
     with pytest.raises(FormatError, match="No such file"):
         load_record(Samples, tmp_path, "absent.json")
+    array = saved(tmp_path) / "arrays/000.npy"
     data = bytearray(array.read_bytes())
     data[-1] ^= 1
     array.write_bytes(data)

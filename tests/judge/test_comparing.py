@@ -114,7 +114,7 @@ def test_a_torn_line_is_dropped_and_a_file_of_other_sides_refused(tmp_path) -> N
     answer = judge.compare(*sides(0.9, seed=5), keep=kept)
     assert answer.verdict.kind is VerdictKind.FASTER
     assert kept.read_text().startswith("".join(lines[:6]))
-    kept = tmp_path / "kept.jsonl"
+    kept = tmp_path / "decided.jsonl"
     first = judge.compare(*sides(0.9), keep=kept)
     again = sides(0.9)
     answer = judge.compare(*again, keep=kept)

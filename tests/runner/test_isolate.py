@@ -35,6 +35,7 @@ def fake_job(limits: Limits | None = None, **options: str) -> Job:
 
 
 def run(job: Job, folder, on_progress=lambda _: None) -> isolate.Ended:
+    folder.mkdir(exist_ok=True)
     return run_isolated(job, folder, on_progress)
 
 
@@ -65,16 +66,16 @@ def test_each_way_a_worker_ends_is_an_outcome(tmp_path) -> None:
     assert ended.outcome.message == "died of SIGSEGV"
     assert "Segmentation fault" in (ended.outcome.detail or "")
     assert ended.result is None
-    ended = run(fake_job(fault="abort"), tmp_path)
+    ended = run(fake_job(fault="abort"), tmp_path / "abort")
     assert (ended.outcome.kind, ended.outcome.signal) == (OutcomeKind.CRASHED, signal.SIGABRT)
-    ended = run(fake_job(fault="exit"), tmp_path)
+    ended = run(fake_job(fault="exit"), tmp_path / "exit")
     assert (ended.outcome.kind, ended.outcome.exit_code) == (OutcomeKind.CRASHED, 7)
-    ended = run(fake_job(fault="error"), tmp_path)
+    ended = run(fake_job(fault="error"), tmp_path / "error")
     assert ended.outcome.kind is OutcomeKind.FAILED
     assert ended.outcome.message == "fake request: asked to fail"
-    ended = run(fake_job(fault="unsupported"), tmp_path)
+    ended = run(fake_job(fault="unsupported"), tmp_path / "unsupported")
     assert ended.outcome.kind is OutcomeKind.UNSUPPORTED
-    ended = run(fake_job(latency_us="not a number"), tmp_path)
+    ended = run(fake_job(latency_us="not a number"), tmp_path / "bug")
     assert ended.outcome.kind is OutcomeKind.FAILED
     assert "ValueError" in (ended.outcome.message or "")
     assert "Traceback" in (ended.outcome.detail or "")
@@ -84,10 +85,12 @@ def test_a_hang_and_a_flood_of_memory_end_at_their_limits(tmp_path) -> None:
     ended = run(fake_job(Limits(timeout_s=3), fault="hang"), tmp_path)
     assert ended.outcome.kind is OutcomeKind.TIMED_OUT
     assert "3 s" in (ended.outcome.message or "")
-    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=600 << 20), fault="memory"), tmp_path)
+    ended = run(
+        fake_job(Limits(timeout_s=60, memory_bytes=600 << 20), fault="memory"), tmp_path / "memory"
+    )
     assert ended.outcome.kind is OutcomeKind.OUT_OF_MEMORY
     assert "limit is 600 MiB" in (ended.outcome.message or "")
-    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path)
+    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path / "least")
     assert "limit is 1.00 KiB" in (ended.outcome.message or "")
 
 

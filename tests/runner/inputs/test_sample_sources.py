@@ -19,8 +19,9 @@ def test_a_folder_of_arrays_is_a_sample_a_file_and_files_name_inputs(tmp_path) -
     np.savez(tmp_path / "one.npz", ids=np.zeros(1), mask=np.ones(1))
     (sample,) = samples_in([tmp_path / "one.npz"]).samples
     assert [one.input for one in sample.files] == ["ids", "mask"]
-    (tmp_path / "cat.JPG").touch()
-    (sample,) = samples_in([tmp_path], image_input="pixels").samples
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "cat.JPG").touch()
+    (sample,) = samples_in([tmp_path / "pictures"], image_input="pixels").samples
     assert sample.images[0].input == "pixels"
 
 
@@ -32,6 +33,9 @@ def test_a_folder_a_sample_names_inputs_by_its_files(tmp_path) -> None:
     found = samples_in([tmp_path])
     assert found.samples[0].files[0].input == "ids"
     assert found.skipped == ("empty",)
+
+
+def test_data_sets_and_folders_of_them_are_samples(tmp_path) -> None:
     for number in (0, 10, 2):
         folder = tmp_path / f"test_data_set_{number}"
         folder.mkdir()

@@ -31,8 +31,10 @@ def test_a_zoo_folder_names_models_by_their_folders(tmp_path) -> None:
     assert names("zoo/**/*.onnx", tmp_path) == ["fp32", "int8", "resnet", "top"]
     assert names(str(zoo / "resnet"), tmp_path) == ["resnet"]
     assert names("zoo/top.onnx", tmp_path) == ["top"]
-    touched(tmp_path, "a/net/model.onnx", "b/net/model.onnx", "b/other/model.onnx")
-    assert names(".", tmp_path) == ["a_net", "b_net", "other"]
+    twice = touched(
+        tmp_path / "twice", "a/net/model.onnx", "b/net/model.onnx", "b/other/model.onnx"
+    )
+    assert names(".", twice) == ["a_net", "b_net", "other"]
 
 
 def test_nine_light_topologies_are_bundled(tmp_path) -> None:

@@ -69,7 +69,10 @@ def test_the_readme_says_which_operator_was_replaced(convnet, tmp_path) -> None:
     assert f"| departs: {why_text(inside)} |" in readme
     assert "stage1/down/relu is Relu in " in readme
     assert check(tmp_path / "report").returncode == 1
-    # Two nodes that the reference does not have stand before the one that is compared.
+
+
+def test_the_readme_names_every_node_whose_output_was_not_compared(convnet, tmp_path) -> None:
+    """Two nodes that the reference does not have stand before the one that is compared."""
     planted(convnet, tmp_path / "wrong.onnx", lambda model: behind(
         model, "stage1/down", ("Mul", "half", 0.5), ("Tanh", "bend", None)))  # fmt: skip
     with workers_in_process():
@@ -80,6 +83,7 @@ def test_the_readme_says_which_operator_was_replaced(convnet, tmp_path) -> None:
     step = found.sides[0].inside.first_step
     assert step.pair.node == "stage1/down/relu"
     assert step.not_compared == ("half::out", "stage1/down")
+    readme = (tmp_path / "report" / "README.md").read_text()
     assert "# The part of the model up to stage1/down/relu (Relu) is wrong by itself" in readme
     assert "| nodes | half (Mul), bend (Tanh), stage1/down/relu (Relu) |" in readme
     assert "half::out, stage1/down were not compared" in readme

@@ -113,9 +113,9 @@ def test_processes_of_all_builds_are_interleaved_and_failed_ones_measured_again(
     assert report.component("build").low_pct > 1
     assert report.component("process").high_pct < 1
     runs = planted(fails=lambda build, count: build == "build-2" and count == 1, noisy=True)
-    report = held(convnet, tmp_path, builds=4, processes=2)
+    report = held(convnet, tmp_path / "failed", builds=4, processes=2)
     assert (len(runs.builds), len(report.builds)) == (4 * 2 + 2, 4)
-    assert len(Store(tmp_path / "store").rows()) == 10  # all are stored
+    assert len(Store(tmp_path / "failed/store").rows()) == 10  # all are stored
     assert sum(len(build.runs) for build in report.builds) == 8  # and those count
 
 

@@ -127,11 +127,11 @@ def test_what_is_cut_off_and_a_busy_server_are_asked_again(tmp_path) -> None:
     with served(Served(BODY)) as what:
         what.error = 503
         with pytest.raises(UsageError, match="503"):
-            fetch(link(what), tmp_path)
+            fetch(link(what), tmp_path / "busy")
         assert len(what.asked) == 6
         what.error = 404
         with pytest.raises(UsageError, match="404"):
-            fetch(link(what), tmp_path)
+            fetch(link(what), tmp_path / "busy")
         assert len(what.asked) == 7
 
 

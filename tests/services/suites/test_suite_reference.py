@@ -45,7 +45,7 @@ def test_the_same_question_is_answered_from_what_was_kept_and_another_is_not(tmp
     shutil.rmtree(known.out)
     assert (known.once(job).id, len(known.ran)) == (job.subject.name, 1)
     assert (known.out / "0.npz").read_text() == "y"
-    known, job = Asked(tmp_path), cell("a").job
+    known = Asked(tmp_path / "other")
     known.once(job)
     retrained = replace(job, subject=replace(job.subject, sha256="1" * 64))
     threads = replace(job, backend=replace(job.backend, options={"intra_op_num_threads": "1"}))
@@ -88,7 +88,7 @@ def test_the_oldest_goes_unless_it_was_used(tmp_path) -> None:
     assert len(known.ran) == 20
     known.once(jobs[0])
     assert len(known.ran) == 21
-    known = Asked(tmp_path, 8)
+    known = Asked(tmp_path / "used", 8)
     jobs = [cell(f"{at}").job for at in range(9)]
     for job in (*jobs[:8], jobs[0], jobs[8], jobs[0]):
         known.once(job)

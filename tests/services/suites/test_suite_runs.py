@@ -52,7 +52,6 @@ def test_runs_are_found_where_the_suite_was_run_and_the_given_store_goes_first(
     assert said == []
     assert PASSWORD not in (tmp_path / "suite" / "suite.json").read_text()
     ours = Store(tmp_path / "ours")
-    suite = a_suite(tmp_path / "suite", elsewhere)
     ours.save(a_run("ours.onnx", id="a01"))
     found = runs_of_suite(suite, ours, print)
     assert [one.job.subject.name for one in found] == ["ours.onnx", "m.onnx"]

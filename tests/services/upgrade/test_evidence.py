@@ -131,7 +131,8 @@ def test_what_is_in_a_bundle_and_hashes_in_place_of_inputs(model, tmp_path, plan
     (data / "x.npy").unlink()
     assert again(bundle, tmp_path).again is not None
     planted()
-    quick(model, tmp_path, without_inputs=True)
+    bundle = tmp_path / "hashes" / "bundle"
+    quick(model, bundle.parent, without_inputs=True)
     assert not (bundle / "inputs").exists()
     assert again(bundle, tmp_path).again is not None
     model.write_bytes(model.read_bytes() + b"\0")
@@ -210,7 +211,8 @@ def test_a_bundle_of_runs_is_a_side_and_no_stack_of_models(tmp_path, model) -> N
     assert report.models == es.upgrade(old="before", new="after", store=store).models
     with pytest.raises(UsageError, match="two stacks"):
         es.upgrade(old=bundle, new="after", store=store)
-    bundle = recorded(pair, tmp_path, "a", "b")
+    (tmp_path / "pair").mkdir()
+    bundle = recorded(pair, tmp_path / "pair", "a", "b")
     with pytest.raises(UsageError, match="its runs are recorded"):
         es.upgrade(model, old=f"{bundle}@old", new=sys.executable)
 
@@ -269,7 +271,8 @@ def test_a_damaged_bundle_is_no_side_and_a_whole_one_is_read_back(tmp_path) -> N
     for folder, why in ((tmp_path, f"it has no {DOCUMENT}"), (tmp_path / "x", "no such folder")):
         with pytest.raises(FormatError, match=why):
             es.reproduce(folder)
-    evidence = read_evidence(recorded(pair, tmp_path, "a", "b")).bundle
+    (tmp_path / "whole").mkdir()
+    evidence = read_evidence(recorded(pair, tmp_path / "whole", "a", "b")).bundle
     assert decode(encode(evidence), EvidenceBundle, source="") == evidence
 
 

@@ -257,7 +257,7 @@ def test_a_suite_of_two_machines(url, tmp_path, monkeypatch) -> None:
         assert [one.figure("latency") for one in folder.result().rows] == [2.0, 3.0]
 
 
-def test_a_suite_that_runs_is_left_alone(url, monkeypatch) -> None:
+def test_a_suite_that_runs_is_left_alone(url) -> None:
     store = Store(url)
     one = cell()
     folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
@@ -270,6 +270,9 @@ def test_a_suite_that_runs_is_left_alone(url, monkeypatch) -> None:
         assert (folder.path / "cells.jsonl").stat().st_ino == before
         keep_suite(store, folder)
     assert len(folder.result().rows) == 1
+
+
+def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
     store, one = Store(url), cell()
     folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
     folder.begin(result([], cells=(one,)).plan)

@@ -62,9 +62,9 @@ def test_head_is_the_newest_migration_and_no_database_is_damage(tmp_path) -> Non
     (tmp_path / FILE).write_bytes(b"not a database" * 500)
     with pytest.raises(DamagedIndexError, match="file is not a database"):
         Index.in_folder(tmp_path).prepare()
-    (tmp_path / FILE).mkdir()
+    (tmp_path / "folder" / FILE).mkdir(parents=True)
     with pytest.raises(StoreError, match="the index of runs"):
-        Index.in_folder(tmp_path).prepare()
+        Index.in_folder(tmp_path / "folder").prepare()
 
 
 def test_readers_go_on_while_one_writes_many_rows_with_tags(index, tmp_path) -> None:

@@ -9,7 +9,7 @@ from enginescope.store.run_names import PART, run_names
 from tests.store.stored_runs import DAMAGE, a_run
 
 
-def test_names_of_folders_are_good_broken_or_copied_runs(tmp_path, store) -> None:
+def test_names_of_folders_alone(tmp_path) -> None:
     for name in ("b", "a", ".part-1", ".deleted-2"):
         (tmp_path / name).mkdir()
     (tmp_path / "notes.txt").write_text("")
@@ -18,6 +18,9 @@ def test_names_of_folders_are_good_broken_or_copied_runs(tmp_path, store) -> Non
     assert run_names(tmp_path / "none") == ()
     with pytest.raises(StoreError, match="cannot read"):
         run_names(tmp_path / "notes.txt")
+
+
+def test_good_and_broken(store) -> None:
     good, bad = store.save(a_run(id="aaa")), store.save(a_run(id="bbb"))
     DAMAGE["half"](bad)
     found = scan(store.runs_folder, ("aaa", "bbb", "gone"))
@@ -27,6 +30,9 @@ def test_names_of_folders_are_good_broken_or_copied_runs(tmp_path, store) -> Non
     )
     assert [one.name for one in found.broken] == ["bbb"]
     assert "not valid JSON" in found.broken[0].reason
+
+
+def test_a_copied_folder_is_another_run_by_name(store) -> None:
     folder = store.save(a_run(id="aaa"))
     shutil.copytree(folder, folder.with_name("bbb"))
     with pytest.raises(FormatError, match="at id: it is 'aaa'") as caught:
