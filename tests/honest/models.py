@@ -29,16 +29,11 @@ Samples = Sequence[Outputs]
 class RealModel:
     """A model, its samples, and its task.
 
-    Attributes
-    ----------
-    path : callable
-        Folder for models that are written -> the model; skips where it is missing.
-    feeds : callable
-        Inputs of the samples.
-    holds : callable
-        Whether a candidate's outputs serve the task as the reference's do.
-    keep : tuple of str
-        Operators that a careful INT8 conversion leaves in FP32.
+    Attributes:
+        path: Folder for models that are written -> the model; skips where it is missing.
+        feeds: Inputs of the samples.
+        holds: Whether a candidate's outputs serve the task as the reference's do.
+        keep: Operators that a careful INT8 conversion leaves in FP32.
     """
 
     name: str

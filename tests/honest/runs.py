@@ -33,14 +33,10 @@ LEVELS = {
 class Run:
     """One run of a model.
 
-    Attributes
-    ----------
-    row : str
-        The row of limits that it is judged by.
-    outputs : list
-        Of the samples, by name.
-    holds : bool
-        Whether the task's figures are those of the reference.
+    Attributes:
+        row: The row of limits that it is judged by.
+        outputs: Of the samples, by name.
+        holds: Whether the task's figures are those of the reference.
     """
 
     name: str

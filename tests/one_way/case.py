@@ -15,24 +15,16 @@ from enginescope.core.errors import EnginescopeError
 class Case(NamedTuple):
     """Parameters of one comparison.
 
-    Attributes
-    ----------
-    name : str
-        The verb first: ``"gate: nothing to compare"``.
-    prepare : callable (folder) -> None
-        Writes the inputs; each way gets them at the same path, untouched by the other.
-    arguments : callable (folder) -> list of str
-        The command line without ``--json``.
-    call : callable (folder) -> result
-        The same from Python.
-    data : callable (result) -> JSON value or bytes
-        What ``--json`` prints of such a result.
-    volatile : set of str
-        Keys whose values differ between any two calls, such as ids, dates and measured times.
-    status : callable (result) -> int
-        The exit code that such a result has on the command line.
-    context : callable () -> context manager
-        Surrounds both ways, such as a stand-in for a library.
+    Attributes:
+        name: The verb first: ``"gate: nothing to compare"``.
+        prepare: Writes the inputs; each way gets them at the same path, untouched by the other.
+        arguments: The command line without ``--json``.
+        call: The same from Python.
+        data: What ``--json`` prints of such a result.
+        volatile: Keys whose values differ between any two calls, such as ids, dates and measured
+            times.
+        status: The exit code that such a result has on the command line.
+        context: Surrounds both ways, such as a stand-in for a library.
     """
 
     name: str
@@ -61,14 +53,11 @@ def stored(
 ) -> Case:
     """Return a case whose runs are stored in its folder.
 
-    Parameters
-    ----------
-    line : str
-        The command line without `flags`; words that begin with ``@/`` are paths in the folder.
-    call : tuple
-        The function, its arguments, and a dict of its options, with the same paths.
-    volatile : str
-        The keys, with spaces between them.
+    Args:
+        line: The command line without `flags`; words that begin with ``@/`` are paths in the
+            folder.
+        call: The function, its arguments, and a dict of its options, with the same paths.
+        volatile: The keys, with spaces between them.
     """
     function, *given, options = call
     words = (*line.split(), *flags, "--store", "@/store")

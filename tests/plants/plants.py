@@ -17,14 +17,11 @@ FP16 = "ort-cpu:fp16"
 class Plant(Record, frozen=True, kw_only=True):
     """A fault in a model of a family.
 
-    Attributes
-    ----------
-    fault : callable or None
-        ``None``: the model as it was published.
-    names : tuple of str
-        Nodes of which one must be named, of a model that is as it was published.
-    runs_in : str
-        ``"FP16"`` and ``"FP32"``: precision of the run; ``"Q/DQ"``: the quantized model runs.
+    Attributes:
+        fault: ``None``: the model as it was published.
+        names: Nodes of which one must be named, of a model that is as it was published.
+        runs_in: ``"FP16"`` and ``"FP32"``: precision of the run; ``"Q/DQ"``: the quantized model
+            runs.
     """
 
     family: str

@@ -20,25 +20,16 @@ CLASSES, VOCABULARY, CHARACTERS = 200, 300, 60
 class Kind:
     """One kind of output.
 
-    Attributes
-    ----------
-    draw : callable
-        Values before the last activation, one array per sample.
-    view : callable
-        What a user sees.
-    finish : callable
-        The last activation.
-    scale : callable or None
-        Scale of the noise, in the shape of a sample or one that broadcasts to it; None: the
-        standard deviation of each channel over the samples.
-    axis : int or None
-        Axis of the channels in the output.
-    rows : int
-        Axis of the rows: items, positions, boxes.
-    target : callable
-        Output samples -> a channel that the user depends on.
-    is_exact : bool
-        Whether honest runs are equal, as those of indices and texts are.
+    Attributes:
+        draw: Values before the last activation, one array per sample.
+        view: What a user sees.
+        finish: The last activation.
+        scale: Scale of the noise, in the shape of a sample or one that broadcasts to it; None: the
+            standard deviation of each channel over the samples.
+        axis: Axis of the channels in the output.
+        rows: Axis of the rows: items, positions, boxes.
+        target: Output samples -> a channel that the user depends on.
+        is_exact: Whether honest runs are equal, as those of indices and texts are.
     """
 
     name: str

@@ -26,13 +26,9 @@ _BEYOND = 4.0
 class Case:
     """One kind, row and error, with what the comparison says.
 
-    Attributes
-    ----------
-    is_visible : bool
-        Whether a user sees more than honest noise.
-    passes : bool
-    codes : frozenset of str
-        Reasons why it fails.
+    Attributes:
+        is_visible: Whether a user sees more than honest noise.
+        codes: Reasons why it fails.
     """
 
     kind: str
@@ -110,10 +106,9 @@ def planted(kind: Kind, row: str, error: str, seed: int) -> Arrays | None:
 def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: bool) -> SideDiff:
     """Return the comparison's verdict.
 
-    Parameters
-    ----------
-    with_noise : bool
-        Whether the rounded reference is known: an honest run that shares no noise with others.
+    Args:
+        with_noise: Whether the rounded reference is known: an honest run that shares no noise with
+            others.
     """
     _, reference = outputs(name, seed)
     rounds = with_noise and row != "fp32"

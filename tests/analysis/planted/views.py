@@ -18,12 +18,9 @@ IOU = 0.5
 class View(NamedTuple):
     """What a user sees.
 
-    Attributes
-    ----------
-    decisions : numpy.ndarray
-        Compared for equality, one by one.
-    figures : numpy.ndarray
-        Units × values; the error of a unit is the root mean square over its values.
+    Attributes:
+        decisions: Compared for equality, one by one.
+        figures: Units × values; the error of a unit is the root mean square over its values.
     """
 
     decisions: Any

@@ -23,10 +23,8 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0,
 class Planted:
     """Processes with planted medians in place of measured ones.
 
-    Attributes
-    ----------
-    builds : list of str
-        Engine caches of the processes, in their order.
+    Attributes:
+        builds: Engine caches of the processes, in their order.
     """
 
     def __init__(

@@ -25,16 +25,12 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24))
 def chain(path: Path, *, loud: int | None = None, outlier: int | None = None, first: str = ""):
     """Write three products, each with a Relu.
 
-    Parameters
-    ----------
-    path : Path
-    loud : int, optional
-        The product whose weights are beyond FP16; a division follows.
-    outlier : int, optional
-        The product with a weight of 1,000 that no output depends on: eight bits leave nothing of
-        the others.
-    first : str
-        Operator before the first product.
+    Args:
+        path:
+        loud: The product whose weights are beyond FP16; a division follows.
+        outlier: The product with a weight of 1,000 that no output depends on: eight bits leave
+            nothing of the others.
+        first: Operator before the first product.
     """
     draw = np.random.default_rng(1)
     nodes, weights, last = [], {}, "x"

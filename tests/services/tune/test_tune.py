@@ -25,10 +25,8 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0,
 class Planted:
     """Processes whose median is planted by the options of their backend.
 
-    Attributes
-    ----------
-    jobs : list of Job
-        In the order of their processes.
+    Attributes:
+        jobs: In the order of their processes.
     """
 
     def __init__(self, level, *, fails=lambda _job: False) -> None:
