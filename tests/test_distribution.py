@@ -20,8 +20,6 @@ ROOT = Path(__file__).resolve().parents[1]
 def script(name: str) -> ModuleType:
     """Import a script of .ci/."""
     spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -141,7 +141,6 @@ def test_the_parts_of_a_latency_are_of_one_query_and_add_up(name: str) -> None:
     whole, queueing, service = (float(one) for one in found.groups())
     assert queueing + service == pytest.approx(whole, abs=1e-9)
     parts = report.trials[0].parts
-    assert parts is not None
     assert parts.queueing_ms + parts.service_ms == pytest.approx(parts.latency_ms)
 
 

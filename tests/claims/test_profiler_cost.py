@@ -10,16 +10,13 @@ PROFILE = Profile(source="trtexec", layers=())
 
 def test_each_layer_pays_the_same_up_to_what_was_measured() -> None:
     cost = profiler_cost(PROFILE, (0.004, 0.010, 0.006), 0.014)
-    assert cost is not None
     assert (cost.per_layer_ms, cost.scale) == (pytest.approx(0.002), 1.0)
     assert cost.own_ms(0.010) == pytest.approx(0.008)
     cost = profiler_cost(PROFILE, (0.1, 0.2), 0.15)
-    assert cost is not None
     assert cost.per_layer_ms == 0.00234
     assert cost.own_ms(0.1) + cost.own_ms(0.2) == pytest.approx(0.15)
     # 105 layers of ResNet-50 add up to 0.692 ms; the engine takes 0.4441 ms without a profiler.
     cost = profiler_cost(PROFILE, [0.692 / 105] * 105, 0.4441)
-    assert cost is not None
     assert cost.per_layer_ms == 0.00234
     assert cost.scale > 0.98  # nearly all of the difference is the events'
 

@@ -88,7 +88,6 @@ def test_savings_are_bounded_ranked_and_change_no_interface(file: Path) -> None:
     assert (report.saving.bound_ms or 0.0) <= (report.engine_ms or 0.0) * (1 + 1e-9)
     # Channels of an image, and classes or depth, were the first advice of a ResNet and a ViT.
     plan = view_of(file).run.plan
-    assert plan is not None
     names = {one.tensor.name for one in plan.inputs}
     for finding in report_of(file).findings:
         if finding.code in ("PLAN102", "PLAN108"):

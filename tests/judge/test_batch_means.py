@@ -217,7 +217,6 @@ def test_skewed_values_that_come_in_steps_are_covered(draw: str) -> None:
             levels = np.where(rng.random(2_000) < 0.3, 2.0, 0.0)
             values = median - 0.283 + levels + 0.5 * rng.standard_normal(2_000)
         interval = quantile_interval(np.round(values), 0.5)
-        assert interval is not None
         hits.append(interval.low <= median <= interval.high)
     assert np.mean(hits) >= 0.93
 
@@ -226,7 +225,6 @@ def test_the_interval_of_a_recorded_trace_is_no_point(shared) -> None:
     path = shared / "trex-examples" / "resnet18-a100-qat-residual.engine.timing.json"
     times = [query["computeMs"] for query in json.loads(path.read_text())]
     interval = quantile_interval(times, 0.5)
-    assert interval is not None
     # the GPU's clock has steps of 1.024 us there, and more than half of the samples are equal
     assert 0.0003 < interval.high - interval.low < 0.0025
     assert interval.low < np.median(times) < interval.high
@@ -236,8 +234,6 @@ def test_steps_with_decimal_errors_are_one_step() -> None:
     levels = np.random.default_rng(2).integers(40, 44, 1_000)
     exact = quantile_interval(levels * 0.001, 0.5)
     noisy = quantile_interval((levels * 7 + 3) * 0.001 - (levels * 6 + 3) * 0.001, 0.5)
-    assert exact is not None
-    assert noisy is not None
     assert (noisy.low, noisy.high) == pytest.approx((exact.low, exact.high), rel=1e-6)
 
 

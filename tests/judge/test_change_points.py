@@ -111,7 +111,6 @@ def test_the_newest_of_an_equal_level_hardly_ever_differ(before: int) -> None:
     missed = 0
     for seed in range(300):
         found = newest_against_level(list(series((4.0, before + 2), noise=0.02, seed=seed)), 0)
-        assert found is not None
         assert found.interval is not None
         missed += not found.interval.low <= 1 <= found.interval.high
     assert missed <= 9
@@ -122,5 +121,4 @@ def test_too_few_of_a_level_are_compared_with_nothing() -> None:
     assert newest_against_level([4.0] * 4, 0) is None  # no interval of 99 %
     assert newest_against_level([4.0] * 9 + [5.0] * 3, 9) is None
     found = newest_against_level([4.0] * 9 + [5.0] * 7, 9)
-    assert found is not None
     assert (found.ratio, found.n_a, found.n_b) == (1.0, 5, 2)

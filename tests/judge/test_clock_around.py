@@ -12,12 +12,10 @@ def series(name, values) -> telemetry.Telemetry:
 
 def test_before_during_and_after() -> None:
     found = telemetry.clock_around(series(telemetry.SM_CLOCK, [1980, 1900, 1700, 1800, 1850]))
-    assert found is not None
     assert (found.before_mhz, found.during_mhz, found.after_mhz) == (1980, 1800, 1850)
     assert (found.lowest_mhz, found.highest_mhz, found.readings) == (1700, 1980, 5)
     assert found.drop_pct == pytest.approx(100 * (1 - 1800 / 1980))
     found = telemetry.clock_around(series(telemetry.SM_CLOCK, [1200, 1980, 1980]))
-    assert found is not None
     assert found.drop_pct == 0
 
 

@@ -145,7 +145,6 @@ def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> 
     others = [it.saving.bound_ms for it in report.findings if it.saving.bound_ms]
     assert report.saving.bound_ms == pytest.approx(sum(others))
     table = rule_table(report)
-    assert table is not None
     rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
     (row,) = (one for one in rows if one["code"] == "TIME205")
     assert row["ms"] == "—"
@@ -156,7 +155,6 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     """The terminal named PLAN115 first, and the page TIME206, in every row of its list."""
     read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
     subject = PageSubject(RunView(run_of_engine(read.facts)))
-    assert subject.findings is not None
     saving = only(subject.findings, "TIME206").saving
     others = [one.saving for one in subject.findings.findings if one.saving.bound_ms is not None]
     assert saving.bound_ms == saving.alone_ms == max(one.alone_ms or 0.0 for one in others)
@@ -170,9 +168,7 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     codes = {one.code for found in subject.findings_of_layer.values() for one in found}
     assert "PLAN115" in codes
     assert "TIME206" not in codes
-    look = first_screen(subject)
-    assert look is not None
-    assert not any("TIME206" in row.fix for row in look.rows)
+    assert not any("TIME206" in row.fix for row in first_screen(subject).rows)
 
 
 def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ def h200():
 
 def test_channels_of_a_gpu_cover_idle_and_load_and_count_its_joules(h200) -> None:
     gpu = h200.gpu
-    assert gpu is not None
     assert gpu.gpu.uuid == H200
     assert gpu.gpu.power_is_instant is False
     assert [one.name for one in gpu.series.channels] == list(channel.CHANNELS)
@@ -45,7 +44,6 @@ def test_channels_of_a_gpu_cover_idle_and_load_and_count_its_joules(h200) -> Non
     assert len(h200.headline) == h200.stop.iterations
     assert h200.gpu.requests != h200.stop.iterations
     energy = RunView(h200).energy
-    assert energy is not None
     assert energy.method == "counter"
     assert energy.net_joules < energy.joules
     assert energy.idle_w < energy.load_w
@@ -55,9 +53,7 @@ def test_channels_of_a_gpu_cover_idle_and_load_and_count_its_joules(h200) -> Non
 
 def test_what_a_gpu_does_not_offer_is_added_up_or_not_there(monkeypatch) -> None:
     run = measured(monkeypatch, "consumer")
-    energy = RunView(run).energy
-    assert energy is not None
-    assert energy.method == "power"
+    assert RunView(run).energy.method == "power"
     assert run.gpu.series.channel(channel.ENERGY) is None
     assert run.gpu.gpu.power_is_instant is True
     run = measured(monkeypatch, "refusing")

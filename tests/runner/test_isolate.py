@@ -43,7 +43,6 @@ def test_a_good_job(tmp_path) -> None:
     seen: list[Progress] = []
     ended = run(fake_job(latency_us="300"), tmp_path, seen.append)
     assert ended.outcome.kind is OutcomeKind.OK
-    assert ended.result is not None
     (samples,) = ended.result.measured.samples
     assert len(samples) == 20
     assert samples.values_ms.min() >= 0.25
@@ -54,7 +53,6 @@ def test_a_good_job(tmp_path) -> None:
     assert ended.result.peak_memory_bytes is not None
     assert seen[-1].phase == "layer_profile"
     rss = ended.memory.channel("rss_bytes")
-    assert rss is not None
     assert rss.size == ended.memory.time_ms.size > 0
     assert rss.max() <= 1.2 * ended.result.peak_memory_bytes
 

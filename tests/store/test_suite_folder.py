@@ -107,9 +107,7 @@ def test_suites_are_found_by_name_and_folder(tmp_path) -> None:
     (tmp_path / "suites" / "no-suite").mkdir()
     assert [one.path for one in suite_folders(tmp_path)] == [kept.path]
     for name in ("nightly", str(kept.path)):
-        found = suite_named(name, tmp_path)
-        assert found is not None
-        assert found.path == kept.path
+        assert suite_named(name, tmp_path).path == kept.path
     for name in ("", "other", "../suites/nightly", "no-suite"):
         assert suite_named(name, tmp_path) is None
     with pytest.raises(FormatError, match=r"suite\.json"):

@@ -53,7 +53,6 @@ def test_a_plan_of_every_version() -> None:
     assert [one.id for one in graph.nodes] == [0, 1, 2, 3]
     assert edges(graph) == ["conv + relu>flat", "copy for conv>conv + relu", "image>copy for conv"]
     packed = next(one.tensor for one in graph.edges if one.source == 1)
-    assert packed is not None
     assert (packed.name, packed.dtype) == ("packed", DataType.FP16)
     for version in (plans.tensorrt_8_2, plans.tensorrt_10, plans.tensorrt_11):
         plan, _ = parse_plan(plans.encoded(version()), "a")

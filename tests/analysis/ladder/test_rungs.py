@@ -53,13 +53,10 @@ def test_a_whole_that_is_not_its_steps_is_told_and_a_figure_is_placed() -> None:
     (total,) = climb(RUNGS, steady).sums
     assert total.is_consistent is False
     found = placed("0.442ms", LADDER)
-    assert found is not None
     assert (found.nearest, found.alike) == (RungKey.EAGER, (RungKey.EAGER,))
     found = placed("0.4ms", LADDER)
-    assert found is not None
     assert found.alike == (RungKey.LAYERS, RungKey.EAGER)
     found = placed("0.500ms", LADDER)
-    assert found is not None
     assert (found.nearest, found.alike) == (RungKey.EAGER, ())
     assert (found.below, found.above) == (RungKey.EAGER, RungKey.PINNED)
     assert placed("1ms", LADDER[-1:]) is None
@@ -138,7 +135,6 @@ def test_what_is_no_latency_is_refused(text) -> None:
 @pytest.mark.parametrize(("text", "is_above"), [("1.90ms", True), ("0.100ms", False)])
 def test_a_figure_beyond_all_rungs(text, is_above) -> None:
     found = placed(text, LADDER)
-    assert found is not None
     assert found.alike == ()
     assert (found.above is None) is is_above
     assert (found.below is None) is not is_above

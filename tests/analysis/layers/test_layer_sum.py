@@ -59,7 +59,6 @@ def test_interrupted_iterations_do_not_move_the_sum_but_clock_steps_widen_it() -
     times = 0.02 + 0.001 * rng.standard_normal((200, 10))
     times[rng.random(times.shape) < 0.03] += 10.0  # a tenth of a second's slice, now and then
     found = layer_sum(profile_of(times), WholeRequest("latency", 5.0, 0.19))
-    assert found is not None
     assert (found.statistic, found.sum_ms) == ("median", pytest.approx(0.2, rel=0.01))
     assert (found.whole_ms, found.iterations) == (0.19, 200)
     times = np.floor(np.full((120, 5), 3.7)) * 0.001
@@ -159,7 +158,6 @@ def test_incomplete_times_are_kept(names: dict[str, int | None], times: list) ->
 def test_real_plans_keep_their_own_times(shared: Path, name: str) -> None:
     read = read_plan_files(PlanFiles(plan=shared / f"{name}.graph.json"))
     run = run_of_engine(EngineFacts(name="net", plan=read.plan, profile=read.profile))
-    assert run.profile is not None
     kept = own_times(run).profile
     assert [one.time_ms for one in kept.layers] == [one.mean_ms for one in run.profile.layers]
     assert not {"W-LAYERS-UNTIMED", "W-TIMES-UNMATCHED"} & {n.code for n in RunView(run).notices}
@@ -169,7 +167,6 @@ def test_the_page_is_not_built_from_another_build(shared: Path) -> None:
     """23 of 24 layers have a time of the FP16 build: 1.02 ms stood as the sum of the FP32 plan."""
     subject = PageSubject(RunView(mixed(shared)))
     head = first_numbers(subject)
-    assert head.main is not None
     assert head.main.value == "not known"
     assert head.main.note == "the layer times given are of another build"
     assert subject.view.layer_sum is None

@@ -124,10 +124,7 @@ def test_a_forecast_counts_the_workspaces_that_the_plan_has() -> None:
     bare = view_of()
     extra = {**bare.plan.extra, WORKSPACES: {"two": [MIB, 2 * MIB]}}
     found = memory_of(replace(bare.plan, extra=extra))
-    assert found is not None
     assert found.predicted_workspaces == {"two": [MIB, 2 * MIB]}
-    assert found.predicted is not None
-    assert bare.predicted is not None
     # of a region of 4 MiB, the second takes all that the first has left
     assert found.predicted.first_peak_bytes == bare.predicted.first_peak_bytes + 4 * MIB
     assert "predicted from sizes, and the workspace of 1 kernel: " in forecast_sentence(found)

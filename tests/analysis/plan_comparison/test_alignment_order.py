@@ -110,7 +110,6 @@ def test_what_moved_is_found_only_near(away: int, pairs: int) -> None:
 
 def sized(size: int) -> Plan:
     def resized(one: Tensor) -> Tensor:
-        assert one.shape is not None
         return replace(one, shape=(*one.shape[:2], size, size))
 
     plan = chain([4, 8])

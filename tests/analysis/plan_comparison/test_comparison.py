@@ -26,7 +26,6 @@ def codes(*runs: Run) -> list[str]:
 def test_two_plans_and_more_are_set_side_by_side() -> None:
     found = compare([run_a(), run_b()])
     assert [one.label for one in found.overview.plans] == ["A", "B"]
-    assert found.layers is not None
     assert found.pairs is found.layers
     assert found.overview.difference_ms(1) == found.layers.difference_ms == -1.6875
     assert found.overview.speedup(1) == pytest.approx(5.875 / 4.1875)
@@ -48,9 +47,7 @@ def test_two_plans_and_more_are_set_side_by_side() -> None:
         found.columns()
     small, large = network_a(1).run("s"), network_a(4).run("l")
     found = compare([small, large])
-    assert found.overview.speedup(1) == pytest.approx(4)
-    assert found.layers is not None
-    assert found.layers.difference_ms == 0
+    assert (found.overview.speedup(1), found.layers.difference_ms) == (pytest.approx(4), 0)
 
 
 @pytest.mark.parametrize("count", [0, 1, 27])
@@ -117,7 +114,6 @@ def test_other_networks() -> None:
     found = compare([run_a(), other.run("other", report=report())])
     (told,) = found.notices
     assert (told.code, told.evidence) == ("W-OTHER-NETWORK", {"paired": 0, "of": 4})
-    assert found.layers is not None
     assert {one.relation for one in found.layers.layers} == {Relation.ONLY_A, Relation.ONLY_B}
     causes = {one.cause for one in found.layers.explanations}
     assert causes == {Cause.ONLY_A, Cause.ONLY_B, Cause.REFORMAT_LOST}

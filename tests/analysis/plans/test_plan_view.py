@@ -48,12 +48,8 @@ def test_times_work_and_the_gpu() -> None:
     view = PlanView(PLAN, PROFILE, gpu="NVIDIA H200")
     conv = view.find("conv + relu")
     assert conv is not None
-    timing = view.time_of(conv)
-    assert timing is not None
-    assert (timing.time_ms, view.total_ms) == (3.0, 4.0)
-    assert view.work_of(conv).macs == 64 * 4 * 27
-    assert view.roofline is not None
-    assert view.roofline.gpu.name == "H200"
+    assert (view.time_of(conv).time_ms, view.total_ms) == (3.0, 4.0)
+    assert (view.work_of(conv).macs, view.roofline.gpu.name) == (64 * 4 * 27, "H200")
     assert [one.position for one in view.roofline.worst()] == [1, 4]
     assert repr(view) == "<PlanView engine: 3 layers, 4 ms>"
     own = GpuLimits(name="own", memory_gb_per_s=1.0, peak_tflops={})
@@ -126,7 +122,6 @@ def test_the_bundled_model_whole(data, convnet) -> None:
     plan, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), "a")
     profile, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), "a")
     view = PlanView(plan, profile, gpu="NVIDIA H200", onnx=read_onnx_graph(convnet))
-    assert view.roofline is not None
     assert view.onnx_map is not None
     assert view.roofline.unknown == 0
     assert 0 < view.roofline.saving_ms() < view.total_ms
@@ -136,7 +131,6 @@ def test_limits_are_held_against_the_times_that_lint_counts() -> None:
     whole = WholeRequest("gpu_compute", 3.5)
     view = PlanView(PLAN, PROFILE, gpu="H200", whole=whole)
     counted = LintView(LintInput(plan=PLAN, profile=PROFILE, whole=whole)).times_ms
-    assert view.roofline is not None
     times = {view.plan.layers[one.position].index: one.time_ms for one in view.roofline.layers}
     assert {index: ms for index, ms in times.items() if ms is not None} == counted
     assert sum(counted.values()) == pytest.approx(view.engine_ms) == pytest.approx(3.5)

@@ -64,9 +64,7 @@ def test_products_of_plans_and_kernels_that_are_inputs() -> None:
     one = layer(
         "Convolution", shapes, [(1, 8, 6, 6)], Kernel=[3, 3], Groups=1, ConvXAsActInputIdx=1
     )
-    found = matrix_product_of(one)
-    assert found is not None
-    assert found.macs == 36 * 8 * 36
+    assert matrix_product_of(one).macs == 36 * 8 * 36
 
 
 @pytest.mark.parametrize(("kind", "moved"), [("Slice", 32), ("Gather", 32), ("Shuffle", 216)])
@@ -89,9 +87,7 @@ def test_conv_act_pool() -> None:
         "ConvPaddingMode": "kEXPLICIT_ROUND_DOWN",
     }
     shapes = ([(32, 3, 224, 224)], [(32, 64, 56, 56)])
-    found = matrix_product_of(layer("ConvActPool", *shapes, **own))
-    assert found is not None
-    assert found.macs == 32 * 112 * 112 * 64 * 147
+    assert matrix_product_of(layer("ConvActPool", *shapes, **own)).macs == 32 * 112 * 112 * 64 * 147
     bare = {key: own[key] for key in ("ConvKernel", "ConvOutMaps")}
     assert matrix_product_of(layer("ConvActPool", [(1, 3, 9, 9)], [(1, 64, 4, 4)], **bare))
     for wrong in (
@@ -108,7 +104,6 @@ def test_fully_connected_and_groups() -> None:
     kernel = Weights(role="Weights", dtype=DataType.FP16, count=5120)
     one = layer("FullyConnected", [(2, 512, 1, 1)], [(2, 10, 1, 1)], OutMaps=10, weights=(kernel,))
     found = matrix_product_of(one)
-    assert found is not None
     assert (found.m, found.n, found.k) == (2, 10, 512)
     assert matrix_product_of(layer("FullyConnected", [(2, 512)], [(2, 10)], OutMaps=10)) is None
     odd = layer("FullyConnected", [(2, 512)], [(2, 10)], OutMaps=7, weights=(kernel,))
@@ -151,10 +146,7 @@ def test_goldens(shared, name: str) -> None:
     assert sum(work.macs for _, _, work in found) == golden["sum_macs"]
     for (one, timing, work), row in zip(found, golden["per_layer"], strict=True):
         product = work.product
-        assert one.name == row["Name"]
-        assert product is not None
-        assert timing is not None
-        assert product.groups == row["groups"]
+        assert (one.name, product.groups) == (row["Name"], row["groups"])
         grouped = (product.m, product.n * product.groups, product.k * product.groups)
         assert (work.macs, *grouped) == (row["macs"], row["M"], row["N"], row["K"])
         left_out = sum(w.nbytes for w in one.weights if w.role == "Bias")
@@ -295,5 +287,4 @@ def test_every_product_is_found_whatever_is_transposed(m, n, k, batch, flips) ->
     found = matrix_product((left, right), (*batch, m, n))
     whole = math.prod(batch) * m * n * k
     if math.prod(left) > 1 and math.prod(right) > 1:
-        assert found is not None
         assert found.macs == whole

@@ -116,9 +116,7 @@ def test_a_real_plan(shared) -> None:
     ],
 )
 def test_by_the_drivers_name_and_by_peoples(said: str, name: str) -> None:
-    found = gpu_limits(said)
-    assert found is not None
-    assert found.name == name
+    assert gpu_limits(said).name == name
 
 
 @pytest.mark.parametrize(
@@ -141,7 +139,6 @@ def test_others_are_not_known(said: str | None) -> None:
 @pytest.mark.parametrize("name", known_gpus())
 def test_the_table_is_sound(name: str) -> None:
     found = gpu_limits(name)
-    assert found is not None
     assert found.name == name
     peak = found.peak_tflops
     assert peak["FP16"] > peak["FP32"] > 0

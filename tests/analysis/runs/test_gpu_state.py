@@ -45,7 +45,6 @@ def telemetry(*names: str, noise_w: float = 0.0, **changes) -> GpuTelemetry:
 @pytest.mark.parametrize("names", [(ENERGY, POWER), (POWER_INSTANT, POWER), (POWER,)])
 def test_joules_of_a_request_and_those_above_idle(names) -> None:
     found = energy_of(telemetry(*names, noise_w=3.0), batch=4)
-    assert found is not None
     assert found.method == ("counter" if ENERGY in names else "power")
     # 5 s for 1,000 requests: 5 ms each
     assert found.joules == pytest.approx(LOAD_W * 0.005, rel=0.01)
@@ -53,22 +52,18 @@ def test_joules_of_a_request_and_those_above_idle(names) -> None:
     assert found.per_item_j == pytest.approx(found.joules / 4)
     assert found.idle_w == pytest.approx(IDLE_W, rel=0.03)
     assert found.interval.low < LOAD_W * 0.005 < found.interval.high
-    assert found.net_interval is not None
     assert found.net_interval.low < (LOAD_W - IDLE_W) * 0.005 < found.net_interval.high
 
 
 def test_what_was_not_reported_or_measured_at_rest_is_none_and_said() -> None:
     calm = energy_of(telemetry(ENERGY, POWER))
     restless = energy_of(telemetry(ENERGY, POWER, noise_w=40))
-    assert calm is not None
-    assert restless is not None
     assert calm.idle_interval is not None
     assert restless.idle_interval is not None
     widths = [one.idle_interval.high - one.idle_interval.low for one in (calm, restless)]
     assert widths[1] > 1.5 * widths[0]
     assert calm.interval == restless.interval  # by the counter alone
     found = energy_of(telemetry(ENERGY, spans=SPANS[1:]))
-    assert found is not None
     assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
     assert energy_of(None) is None
     assert energy_of(telemetry()) is None
@@ -76,7 +71,6 @@ def test_what_was_not_reported_or_measured_at_rest_is_none_and_said() -> None:
     assert energy_of(telemetry(ENERGY, spans=SPANS[:1])) is None
     assert energy_of(telemetry(ENERGY, series=None)) is None
     found = energy_of(telemetry(ENERGY, others=(GpuProcess(pid=9),)))
-    assert found is not None
     assert found.is_shared
     assert energy_notices(telemetry()) == ()
     assert energy_notices(telemetry(ENERGY, requests=None)) == ()
@@ -84,7 +78,6 @@ def test_what_was_not_reported_or_measured_at_rest_is_none_and_said() -> None:
 
 def test_energy_above_idle_carries_the_uncertainty_of_both() -> None:
     found = energy_of(telemetry(ENERGY, POWER, noise_w=40))
-    assert found is not None
     assert found.idle_interval is not None
     assert found.net_interval is not None
 
@@ -107,7 +100,6 @@ def test_idle_power_of_another_method_is_not_subtracted() -> None:
         for name, values in ((ENERGY, energy), (POWER, power))
     )
     found = energy_of(telemetry(series=Telemetry(time_ms=usual.series.time_ms, channels=channels)))
-    assert found is not None
     assert found.method == "counter"
     assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
 
@@ -124,8 +116,6 @@ def test_every_figure_says_how_it_was_sampled(name, seen_pct, words) -> None:
     gpu = SampledGpu(source="nvml", name=name)
     counted = energy_of(telemetry(ENERGY, gpu=gpu))
     added = energy_of(telemetry(POWER, gpu=gpu))
-    assert counted is not None
-    assert added is not None
     assert counted.seen_pct == added.seen_pct == seen_pct
     assert counted.sampling == f"sampled: {counted.steps} counter steps of 100 ms, {words}"
     assert added.sampling == f"sampled: {added.steps} readings of power, {words}"

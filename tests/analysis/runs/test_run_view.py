@@ -169,10 +169,8 @@ def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
         profile=Profile(source="trtexec", layers=times),
     )
     view = run_view.RunView(run).plan_view
-    assert view is not None
     assert (view.layers, view.total_ms) == (layers[:1], 1.0)
     other = run_view.RunView(replace(run, job=replace(run.job, backend=backend))).plan_view
-    assert other is not None
     assert (other.layers, other.total_ms) == (layers[1:], 2.0)
     assert run_view.RunView(measured_run()).plan_view is None
 
@@ -220,22 +218,18 @@ PARTS = {"h2d": [1.0, 1.0, 4.0], "gpu_compute": [5.0, 6.0, 7.0], "d2h": [2.0, 2.
 
 def test_parts_and_periods_are_medians_of_their_own() -> None:
     found = round_trip(run(latency=[9.0, 11.0, 20.0], enqueue=[0.1, 0.3, 0.2], **PARTS))
-    assert found is not None
     assert found.whole_ms == 11.0
     assert found.parts == (("h2d", 1.0), ("gpu_compute", 6.0), ("d2h", 2.0))
     assert found.outside_ms == 2.0  # of 1, 2 and 7: the rest request by request
     assert found.enqueue_ms == 0.2
     found = round_trip(run(latency=[9.0, 11.0], gpu_compute=[8.0, 8.0]))
-    assert found is not None
     assert found.parts == (("gpu_compute", 8.0),)
     assert found.outside_ms == 2.0
     assert found.enqueue_ms is None
     found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
-    assert found is not None
     assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
     assert found.enqueue_ms == 0.2
     found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
-    assert found is not None
     assert found.gap_ms == -1.0
     assert found.enqueue_ms is None
 

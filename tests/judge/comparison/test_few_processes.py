@@ -109,7 +109,6 @@ TWO = NOISE[:8] * (1.0, 1.05, 1.05, 1.0, 1.05, 1.0, 1.05, 1.05)
 
 def test_processes_of_two_levels_have_states_that_stay_open_until_thirty_rounds() -> None:
     found = process_states(TWO, 1.0)
-    assert found is not None
     assert (found.low, found.high) == (3, 5)
     assert 4 < found.gap_pct < 6
     assert process_states(TWO, 10.0) is None  # nearer than what matters

@@ -35,7 +35,6 @@ def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
 def test_without_a_gpu_that_is_said_and_so_is_the_number_of_the_process(monkeypatch) -> None:
     monkeypatch.setattr(suite_cells, "probe_devices", lambda: ())
     refused = suite_cells.refusal_of(cell(gpu="H200"))
-    assert refused is not None
     assert refused.message == "it asks for a GPU called H200; here is none that is seen"
     ends(monkeypatch, OK, OK)
     told: list[int] = []

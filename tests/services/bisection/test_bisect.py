@@ -174,7 +174,6 @@ def test_the_same_from_python(convnet, tmp_path) -> None:
     found = es.validate(wrong, reference=convnet, samples=1, bisect=True)
     (side,) = found.sides
     assert not found.passes
-    assert side.inside is not None
     assert side.inside.first_step.pair.node == "stage2/block0/conv1"
     assert side.precision is None
 

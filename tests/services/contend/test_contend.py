@@ -80,7 +80,6 @@ def test_three_have_all_pairs_and_a_backend_that_issues_requests_by_itself_is_re
     assert [len(jobs) for jobs in sets.values()] == [1, 1, 1, 2, 2, 2, 3]
     rules = [jobs[-1].contention for jobs in sets.values()]
     assert len({rule.contenders for rule in rules if rule}) == 7  # no two sets are called alike
-    assert rules[-1] is not None
     assert (rules[-1].place, rules[-1].share) == (2, "streams")
     run = stored_runs(copies[1])[0]
     with pytest.raises(UnsupportedError, match="issues requests by itself"):

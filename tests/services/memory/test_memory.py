@@ -47,7 +47,6 @@ def test_the_tensor_that_makes_the_peak_is_told(tmp_path) -> None:
     if view.arena is not None:
         measured = max(one.peak_bytes for one in view.arena.steps)
         for made in (view.predicted, view.replayed):
-            assert made is not None
             assert made.first_peak_bytes == pytest.approx(measured, abs=2 * MIB)
     assert view.runtime_bytes is not None
     assert view.process_bytes is not None

@@ -111,7 +111,6 @@ def test_weights_and_a_trace(perceptron, tmp_path) -> None:
     trace = tmp_path / "sizes.txt"
     trace.write_text("# sizes\n1\n3\n\n1\n9\n")
     report = swept(perceptron, tmp_path, batch=(1, 4), trace=trace)
-    assert report.trace is not None
     assert (report.trace.padded, report.trace.beyond, report.trace.changes) == (1, 1, 2)
     assert [level.weight for level in report.levels] == pytest.approx([2 / 3, 1 / 3])
 

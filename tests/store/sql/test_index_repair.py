@@ -125,14 +125,12 @@ def test_a_locked_index_hides_nothing(store, lock) -> None:
 @pytest.mark.usefixtures("impatient", "lock")
 def test_a_delete_while_the_index_is_locked(store) -> None:
     again = Store(store.path)
-    assert again.delete("kept") == "aaa"
-    assert ids(again) == []
+    assert (again.delete("kept"), ids(again)) == ("aaa", [])
 
 
 @pytest.mark.usefixtures("impatient", "lock")
 def test_reindexing_replaces_an_index_that_nobody_lets_go_of(store) -> None:
-    assert Store(store.path).reindex().indexed == 1
-    assert ids(Store(store.path)) == ["aaa"]
+    assert (Store(store.path).reindex().indexed, ids(Store(store.path))) == (1, ["aaa"])
     assert list(store.path.glob("index.damaged-*.sqlite"))
 
 

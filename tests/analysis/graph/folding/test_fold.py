@@ -41,7 +41,6 @@ def transformer(blocks: int, name: str = "/layers.{}/{}") -> Plan:
 
 
 def shown(graph: PlanGraph, group: Group | None) -> list[str]:
-    assert group is not None
     return [
         graph.nodes[one].name
         if isinstance(one, int)
@@ -61,7 +60,6 @@ def test_a_transformer_folds_to_one_block_of_its_modules_and_layers() -> None:
     graph = plan_graph(transformer(32, name="n_{}_{}"))
     whole = fold(graph, "block")
     assert shown(graph, whole) == ["x", "embed", "[n_0_Norm … n_31_Add × 32]", "head", "y"]
-    assert whole is not None
     check_sound(graph, whole)
     repeat = next(whole.groups())
     assert {one.kind for one in repeat.members if isinstance(one, Group)} == {"block"}
@@ -88,7 +86,6 @@ def test_many_modules_that_are_alike_are_one_and_there_are_two_foldings() -> Non
     graph = plan_graph(transformer(32))
     whole = fold(graph, "module")
     assert shown(graph, whole) == ["x", "embed", "[layers.0 … layers.31 × 32]", "head", "y"]
-    assert whole is not None
     check_sound(graph, whole)
     assert next(whole.groups()).members[3].path == "layers.3"  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="branch"):
