@@ -46,181 +46,88 @@ MAY_IMPORT = {
 }
 #: Folders of each layer in their order: an import goes to its own folder or to an earlier one.
 #: A folder and the folders inside it are one room: its registry lists them, they share its base.
-ORDER = (
-    ("records", "records/plan", "records/run", "records/verdict", "records/suite"),
-    (
-        "formats",
-        "formats/plan",
-        "formats/onnx",
-        "formats/tensors",
-        "formats/onnxruntime",
-        "formats/trtexec",
-        "formats/polygraphy",
-        "formats/torch",
-        "formats/build_log",
-        "formats/trex",
-        "formats/benchmarks",
-        "formats/importing",
-        "formats/archive",
-        "formats/suites",
+_ROOMS = {
+    "records": ". plan run verdict suite",
+    "formats": (
+        ". plan onnx tensors onnxruntime trtexec polygraphy torch build_log trex benchmarks "
+        "importing archive suites"
     ),
-    (
-        "analysis",
-        "analysis/claims",
-        "analysis/build_log",
-        "analysis/layers",
-        "analysis/roofline",
-        "analysis/onnx",
-        "analysis/plans",
-        "analysis/memory",
-        "analysis/report_card",
-        "analysis/graph/layout",
-        "analysis/graph",
-        "analysis/graph/folding",
-        "analysis/runs",
-        "analysis/plan_comparison",
-        "analysis/verdicts",
-        "analysis/gate",
-        "analysis/errors",
-        "analysis/accuracy",
-        "analysis/tasks",
-        "analysis/bisection",
-        "analysis/validation",
-        "analysis/upgrade",
-        "analysis/load",
-        "analysis/ladder",
-        "analysis/contend",
-        "analysis/lottery",
-        "analysis/tune",
-        "analysis/sensitivity",
-        "analysis/shapes",
-        "analysis/suites",
+    "analysis": (
+        ". claims build_log layers roofline onnx plans memory report_card graph/layout graph "
+        "graph/folding runs plan_comparison verdicts gate errors accuracy tasks bisection "
+        "validation upgrade load ladder contend lottery tune sensitivity shapes suites"
     ),
-    (
-        "render/base",
-        "render/html",
-        "render/charts",
-        "render/charts/card",
-        "render/graph",
-        "render/graph/write",
-        "render/graph/view",
-        "render/plans",
-        "render/memory",
-        "render/load",
-        "render/sections",
-        "render/sections/card",
-        "render/plan_comparison",
-        "render/verdicts",
-        "render/reproduction",
-        "render/ladder",
-        "render/tune",
-        "render/self_test",
-        "render/shapes",
-        "render/contend",
-        "render/compare",
-        "render/accuracy",
-        "render/bisection",
-        "render/validation",
-        "render/sensitivity",
-        "render/depth",
-        "render/page",
-        "render/suites",
+    "render": (
+        "base html charts charts/card graph graph/write graph/view plans memory load sections "
+        "sections/card plan_comparison verdicts reproduction ladder tune self_test shapes contend "
+        "compare accuracy bisection validation sensitivity depth page suites"
     ),
-    (
-        "backends",
-        "backends/oip",
-        "backends/trtexec",
-        "backends/onnxruntime/providers",
-        "backends/onnxruntime/convert",
-        "backends/onnxruntime",
-        "backends/tensorrt/build",
-        "backends/tensorrt/run",
-        "backends/tensorrt",
+    "backends": (
+        ". oip trtexec onnxruntime/providers onnxruntime/convert onnxruntime tensorrt/build "
+        "tensorrt/run tensorrt"
     ),
-    ("runner/inputs", "runner/machine", "runner", "runner/fleet", "runner/suites"),
-    ("compat/trtexec/log", "compat/trtexec"),
-    ("store/sql", "store/sql/migrations", "store"),
-    ("judge", "judge/stats", "judge/comparison"),
-    ("probe/telemetry", "probe"),
-    ("rules/checks", "rules"),
-    (
-        "services",
-        "services/plans",
-        "services/verdicts",
-        "services/store",
-        "services/measurement",
-        "services/accuracy",
-        "services/bisection",
-        "services/validation",
-        "services/upgrade",
-        "services/load",
-        "services/ladder",
-        "services/contend",
-        "services/lottery",
-        "services/tune",
-        "services/sensitivity",
-        "services/shapes",
-        "services/memory",
-        "services/suites",
+    "runner": "inputs machine . fleet suites",
+    "compat": "trtexec/log trtexec",
+    "store": "sql sql/migrations .",
+    "judge": ". stats comparison",
+    "probe": "telemetry .",
+    "rules": "checks .",
+    "services": (
+        ". plans verdicts store measurement accuracy bisection validation upgrade load ladder "
+        "contend lottery tune sensitivity shapes memory suites"
     ),
-    ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),
+    "cli": ". measure plans verdicts accuracy suites store",
+}
+ORDER = tuple(
+    tuple(f"{layer}/{room}".removesuffix("/.") for room in rooms.split())
+    for layer, rooms in _ROOMS.items()
 )
 
 #: Heavy package -> the places (file or folder, relative to the package) that may import it
 HEAVY = {
-    "onnx": {
-        "backends/onnxruntime",
-        "formats/onnx/onnx_precision.py",
-        "backends/trtexec/inputs.py",
-        "runner/inputs/sample_models.py",
-        "formats/onnx/onnx_graph.py",
-        "formats/tensors/tensor_files.py",
-    },
-    "onnxruntime": {"backends/onnxruntime"},
-    "pandas": {"analysis/frames.py"},
-    "polars": {"analysis/frames.py"},
-    "pyarrow": {"analysis/frames.py"},
-    "sqlalchemy": {
-        "store/sql/database.py",
-        "store/sql/database_store.py",
-        "store/sql/migrations",
-        "store/sql/run_files.py",
-    },
-    "alembic": {"store/sql/migrations"},
-    "starlette": {"serve"},
-    "itsdangerous": {"serve/access.py"},
-    "urllib3": {
-        "backends/oip/connection.py",
-        "core/http_pool.py",
-        "serve/webhooks.py",
-        "services/suites/models.py",
-        "store/remote.py",
-    },
-    "uvicorn": {"serve/connections.py"},
-    "fsspec": {"store/sql/run_files.py"},
-    "xlsxwriter": {"render/plans/explore_workbook.py"},
-    "vl_convert": {"render/html/images.py"},
-    "jinja2": {"render/html/page_frame.py"},
-    "rich": {
-        "render/base/text.py",
-        "render/base/text_table.py",
-        "render/plans/build_text.py",
-        "render/plans/passport_text.py",
-        "render/plans/explore_text.py",
-        "render/depth/depth_answer.py",
-        "render/memory/memory_text.py",
-        "cli",
-    },
-    "click": {"cli"},
-    "platformdirs": {"store/location.py"},
-    "psutil": {"probe", "runner/isolate.py"},
-    "pynvml": {"probe/nvml.py"},
-    "tensorrt": {"backends/tensorrt"},
-    "PIL": {"runner/inputs/images.py", "formats/tensors/target_files.py"},
-    "grpc": {"backends/oip/grpc_connection.py"},
-    "ray": {"runner/fleet"},
-    "scipy": set(),
-    "matplotlib": set(),
+    package: set(places.split())
+    for package, places in {
+        "onnx": (
+            "backends/onnxruntime formats/onnx/onnx_precision.py backends/trtexec/inputs.py "
+            "runner/inputs/sample_models.py formats/onnx/onnx_graph.py "
+            "formats/tensors/tensor_files.py"
+        ),
+        "onnxruntime": "backends/onnxruntime",
+        "pandas": "analysis/frames.py",
+        "polars": "analysis/frames.py",
+        "pyarrow": "analysis/frames.py",
+        "sqlalchemy": (
+            "store/sql/database.py store/sql/database_store.py store/sql/migrations "
+            "store/sql/run_files.py"
+        ),
+        "alembic": "store/sql/migrations",
+        "starlette": "serve",
+        "itsdangerous": "serve/access.py",
+        "urllib3": (
+            "backends/oip/connection.py core/http_pool.py serve/webhooks.py "
+            "services/suites/models.py store/remote.py"
+        ),
+        "uvicorn": "serve/connections.py",
+        "fsspec": "store/sql/run_files.py",
+        "xlsxwriter": "render/plans/explore_workbook.py",
+        "vl_convert": "render/html/images.py",
+        "jinja2": "render/html/page_frame.py",
+        "rich": (
+            "render/base/text.py render/base/text_table.py render/plans/build_text.py "
+            "render/plans/passport_text.py render/plans/explore_text.py "
+            "render/depth/depth_answer.py render/memory/memory_text.py cli"
+        ),
+        "click": "cli",
+        "platformdirs": "store/location.py",
+        "psutil": "probe runner/isolate.py",
+        "pynvml": "probe/nvml.py",
+        "tensorrt": "backends/tensorrt",
+        "PIL": "runner/inputs/images.py formats/tensors/target_files.py",
+        "grpc": "backends/oip/grpc_connection.py",
+        "ray": "runner/fleet",
+        "scipy": "",
+        "matplotlib": "",
+    }.items()
 }
 
 
