@@ -85,9 +85,7 @@ def test_else_it_is_built_in_a_process_of_its_own(runs, tmp_path, kept, rebuild)
     assert not engine.failed
 
 
-def test_a_kept_engine_needs_no_process_and_lies_in_the_jobs_folder_without_a_cache(
-    runs, tmp_path
-) -> None:
+def test_a_kept_engine_needs_no_process_and_lies_in_the_jobs_folder(runs, tmp_path) -> None:
     made = runs(Builder())
     engine = found(job(), tmp_path / "build")
     assert made.seen[0][0].engine_cache == str(tmp_path / "build" / "cache")

@@ -88,7 +88,7 @@ def test_google_benchmarks_readers_find_what_they_need(sides, tmp_path) -> None:
     assert [one["iterations"] for one in document["benchmarks"][:12]] == [200] * 12
 
 
-def test_unknown_figures_are_left_out_of_hyperfines_json_and_a_zip_file_is_the_default(
+def test_hyperfines_json_lacks_unknown_figures_and_zip_is_the_default(
     store, tmp_path, capsys
 ) -> None:
     store.save(process(2.0))

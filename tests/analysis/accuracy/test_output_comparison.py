@@ -184,9 +184,7 @@ def bindings(given: DataType | None, returned: DataType | None = DataType.FP32) 
         (DataType.FP32, None, True),
     ],
 )
-def test_an_input_of_another_type_blocks_only_if_it_is_of_another_kind(
-    reference, side, blocks
-) -> None:
+def test_an_input_of_another_type_blocks_only_if_its_kind_differs(reference, side, blocks) -> None:
     (found,) = binding_differences(bindings(reference), bindings(side))
     assert (found.role, found.name, found.what) == ("input", "x", "type")
     assert found.blocks is blocks

@@ -168,9 +168,7 @@ def softmax(scores: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("classes", [10, 100, 1000])
-def test_a_class_that_carries_the_slope_is_no_scale_unless_all_are_off_by_it(
-    classes, dtype
-) -> None:
+def test_a_class_that_carries_the_slope_is_no_scale_unless_all_are_off(classes, dtype) -> None:
     """A line passes through softmax's best class, whatever becomes of it."""
     failed = 0
     for seed in range(40):

@@ -138,9 +138,7 @@ def sums(*pairs: tuple[Any, Any]) -> ChannelAxes:
         ((1, 1, 6), (2,)),
     ],
 )
-def test_figures_by_channel_are_those_of_numpy_on_whole_arrays(
-    shape, axes, chunk, monkeypatch
-) -> None:
+def test_figures_by_channel_are_numpys_on_whole_arrays(shape, axes, chunk, monkeypatch) -> None:
     monkeypatch.setattr(channel_errors, "CHUNK", chunk)
     a, b = GENERATOR.standard_normal((2, 3, *shape))
     a[1].flat[4] = np.nan

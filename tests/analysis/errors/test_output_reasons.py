@@ -225,9 +225,7 @@ def test_equality_is_exact_and_small_values_below_0_are_not_excused() -> None:
         ("exact", -1.0, 1.0, 0.0, False, True),
     ],
 )
-def test_an_error_of_another_summation_order_is_negligible(
-    row, low, high, error, places, expected
-) -> None:
+def test_another_summation_order_is_negligible(row, low, high, error, places, expected) -> None:
     """Up to 5e-7 of the range; of probabilities in the wrong places, up to the resolution."""
     reference = np.array([low, 0.0, high])
     tolerance = tolerance_named(row)

@@ -192,9 +192,7 @@ def test_every_verb_says_so(shared: Path) -> None:
     assert "W-OTHER-BUILD" in {notice.code for notice in compared.notices}
 
 
-def test_explores_page_has_the_terminals_warning_and_no_time_at_stake(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explores_page_has_the_terminals_warning_and_no_saving(shared, tmp_path, capsys) -> None:
     page = tmp_path / "page.html"
     plan, profile = f"{shared / FP32}.graph.json", f"{shared / FP16}.profile.json"
     assert main(["explore", plan, "--profile", profile, "--html", str(page)]) == 0

@@ -165,7 +165,7 @@ def test_a_profile_that_is_not_there(index: int) -> None:
     assert caught.value.hint == "it has: 0, 1, 10"
 
 
-def test_times_go_with_their_profile_and_a_plan_of_one_stays_as_it_is() -> None:
+def test_times_go_with_their_profile() -> None:
     rows = tuple(
         LayerTiming(index=at, name=f"conv{suffix}", mean_ms=1.0 + at)
         for at, suffix in enumerate(SUFFIXES)
@@ -212,7 +212,7 @@ def test_only_a_hash_at_the_end_is_cut(name: str, family: str) -> None:
     assert layer_table.tactic_family(name) == family
 
 
-def test_names_that_differ_in_their_hash_are_one_and_what_launches_nothing_counts() -> None:
+def test_names_that_differ_in_their_hash_are_one() -> None:
     rows = [
         row(0, "__myl_Mul_0xaa", 1.0),
         row(1, "__myl_Mul_0xbb", 2.0, type="gemm"),

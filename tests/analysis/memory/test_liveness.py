@@ -99,9 +99,7 @@ def test_padding_counts_and_unknown_sizes_are_told() -> None:
         ("field/trt10.16_h100_exportLayerInfo", 125_440, 1.0, 1.0),
     ],
 )
-def test_one_block_of_all_tensors_is_near_what_tensorrt_printed(
-    shared, name: str, printed: int, least: float, most: float
-) -> None:
+def test_one_block_of_tensors_is_near_what_was_printed(shared, name, printed, least, most) -> None:
     """`Total Activation Memory` of the log of the same build."""
     path = shared / f"{name}.json"
     path = path if path.is_file() else shared / f"{name}.graph.json"

@@ -119,9 +119,7 @@ def test_goldens(shared, name: str) -> None:
     ("name", "weights_mib", "activations_mib"),
     [("alexnet_fp16.graph.json", 116.5, 3.1), ("resnet18_fp16.graph.json", 22.3, 12.9)],
 )
-def test_weights_of_gemm_layers_are_no_activations(
-    shared, name: str, weights_mib: float, activations_mib: float
-) -> None:
+def test_gemm_weights_are_no_activations(shared, name, weights_mib, activations_mib) -> None:
     """trex says 4.7 and 114.9 MiB of AlexNet; tests/trex holds the sum to its parameters."""
     plan, _ = parse_plan((shared / "trt10-rtx3060" / name).read_bytes(), name)
     totals = plan_totals(plan)

@@ -34,9 +34,7 @@ def jobs(workload: Workload, *models: Path):
     return make_jobs(models, ["ort-cpu"], workload, has_its_inputs=False)
 
 
-def test_weights_are_no_inputs_and_a_file_that_is_no_model_is_its_readers_to_refuse(
-    tmp_path,
-) -> None:
+def test_weights_are_no_inputs_and_a_broken_file_is_its_readers_to_refuse(tmp_path) -> None:
     subject = subject_of(net(tmp_path / "a.onnx"))
     check_input_names(subject, shaped("x"))
     with pytest.raises(UsageError, match=r"a\.onnx has no input called 'w'"):

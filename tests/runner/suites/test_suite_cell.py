@@ -22,9 +22,7 @@ from tests.runner.fleet.cells import cell
         ("L4", "NVIDIA L40", True),
     ],
 )
-def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
-    monkeypatch, wanted, there, is_refused
-) -> None:
+def test_a_kind_of_gpu_has_words_as_on_a_fleet(monkeypatch, wanted, there, is_refused) -> None:
     monkeypatch.setattr(suite_cells, "probe_devices", lambda: (Device(name=there),))
     refused = suite_cells.refusal_of(cell(gpu=wanted))
     assert (refused is not None) is is_refused
@@ -80,7 +78,7 @@ OK, CRASHED, UNSUPPORTED = OutcomeKind.OK, OutcomeKind.CRASHED, OutcomeKind.UNSU
         ((UNSUPPORTED,), 2, ["run0"], 1),
     ],
 )
-def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
+def test_a_process_that_fails_all_attempts_ends_it(
     monkeypatch, kinds, retries, last, attempts
 ) -> None:
     made = ends(monkeypatch, *kinds)
@@ -93,9 +91,7 @@ def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
 
 
 @pytest.mark.parametrize(("retries", "expected"), [(0, ["run0", "run1"]), (1, ["run0", "run2"])])
-def test_a_disturbed_process_is_measured_again_as_a_failed_one_is(
-    monkeypatch, retries, expected
-) -> None:
+def test_disturbed_and_failed_processes_are_measured_again(monkeypatch, retries, expected) -> None:
     """The round engine of the judge decides what is disturbed, as for every comparison."""
     draw = np.random.default_rng(1)
     steady, wild = (np.exp(sd * draw.standard_normal((3, 400))) for sd in (0.01, 2.0))

@@ -42,9 +42,7 @@ def test_the_reference_is_the_cpu_with_fixed_threads_and_no_side_too(model, tmp_
         sides(tmp_path, model, ["ort-cpu"], [sample()])
 
 
-def test_an_engine_is_built_for_all_samples_and_limits_are_said_without_options(
-    model, tmp_path
-) -> None:
+def test_an_engine_is_built_for_all_samples_and_limits_have_no_options(model, tmp_path) -> None:
     samples = [sample(1, 4), sample(8, 4), sample(3, 4)]
     found = sides(tmp_path, model, ["trt"], samples)
     built = found.others[0].job.backend.options
@@ -80,9 +78,7 @@ def test_an_engine_is_built_for_all_samples_and_limits_are_said_without_options(
         ("trt:best", "int8"),
     ],
 )
-def test_limits_are_those_of_the_coarsest_precision_in_play(
-    model, tmp_path, backend, wanted
-) -> None:
+def test_limits_are_those_of_the_coarsest_precision(model, tmp_path, backend, wanted) -> None:
     found = sides(tmp_path, model, [backend], [sample()])
     assert tolerance_name(found.others[0], found.reference)[0] == wanted
 

@@ -73,9 +73,7 @@ def test_the_layer_whose_weights_are_damaged_is_found(convnet, tmp_path, capsys)
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_tensors_of_other_names_are_paired_by_their_order_with_few_marks_too(
-    convnet, tmp_path, capsys
-) -> None:
+def test_tensors_of_other_names_are_paired_by_order_and_marks(convnet, tmp_path, capsys) -> None:
     wrong = damaged(convnet, tmp_path / "wrong.onnx", "stage1/block0/conv1/weight")
     other = renamed(wrong, tmp_path / "renamed.onnx")
     _, found = run(capsys, other, "--reference", convnet, "--samples", 1, "--bisect")
@@ -123,7 +121,7 @@ def halved(tmp_path_factory) -> tuple[Path, Path]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_overflow_is_found_and_what_is_suggested_mends_it(
+def test_an_overflow_is_found_and_mended_as_suggested(
     halved, tmp_path, capsys, monkeypatch
 ) -> None:
     monkeypatch.setattr(fp32_fallback, "_STOP", SHORT_STOP)
@@ -178,7 +176,7 @@ def test_the_same_from_python(convnet, tmp_path) -> None:
     assert side.precision is None
 
 
-def test_a_side_that_cannot_be_looked_into_keeps_its_verdict(
+def test_a_side_that_cannot_be_bisected_keeps_its_verdict(
     convnet, tmp_path, capsys, monkeypatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:

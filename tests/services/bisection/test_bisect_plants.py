@@ -107,9 +107,7 @@ def test_a_loop_is_entered_round_by_round(tmp_path: Path) -> None:
     assert "loop was compared round by round: 3" in [one.message for one in found.notices]
 
 
-def test_a_padding_of_minus_infinity_or_a_mask_of_large_numbers_does_not_cut_the_trail(
-    tmp_path: Path,
-) -> None:
+def test_a_padding_of_minus_infinity_or_a_large_mask_does_not_cut_the_trail(tmp_path) -> None:
     """The scale of the padded tensor is that of its values, and not of the padding."""
     draw = np.random.default_rng(1)
     weight = draw.standard_normal((4, 2, 3, 3)).astype(np.float32)

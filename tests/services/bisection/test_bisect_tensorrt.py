@@ -75,9 +75,7 @@ def test_proposals_are_built_with_layers_kept_in_fp32(tmp_path, capsys, monkeypa
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_where_precision_comes_from_the_model_it_is_converted_anew(
-    tmp_path, capsys, monkeypatch
-) -> None:
+def test_a_model_that_sets_the_precision_is_converted_anew(tmp_path, capsys, monkeypatch) -> None:
     pytest.importorskip("onnx_ir")
     from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
 

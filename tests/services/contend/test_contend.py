@@ -72,9 +72,7 @@ def test_two_copies_are_stored_with_the_comparison_and_are_not_the_job_alone(cop
     assert len({identity_of(run) for run in runs}) == len(texts)
 
 
-def test_three_have_all_pairs_and_a_backend_that_issues_requests_by_itself_is_refused(
-    copies,
-) -> None:
+def test_three_have_all_pairs_and_a_backend_that_issues_its_requests_is_refused(copies) -> None:
     job = stored_runs(copies[1])[0].job
     sets = service._sets((job, job, job), "streams")
     assert [len(jobs) for jobs in sets.values()] == [1, 1, 1, 2, 2, 2, 3]

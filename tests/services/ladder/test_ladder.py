@@ -87,9 +87,7 @@ def test_tensorrt_from_its_layers_to_streams(perceptron, tmp_path, version) -> N
     assert next(step for step in found.steps if step.to is KEYS.ONE_AHEAD).base is KEYS.PINNED
 
 
-def test_without_a_graph_the_rung_says_why_and_the_steps_close_the_gap(
-    perceptron, tmp_path
-) -> None:
+def test_without_a_graph_the_rung_says_why_and_steps_close_the_gap(perceptron, tmp_path) -> None:
     with loading.loaded("10.16.1", "graph_refused"):
         found = climbed(perceptron, tmp_path, on="trt")
     graph = found.rung(KEYS.GRAPH)

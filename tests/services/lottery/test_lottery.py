@@ -100,9 +100,7 @@ def test_each_build_is_a_graph_optimized_anew_and_outputs_agree(convnet, tmp_pat
     assert report.is_recorded
 
 
-def test_processes_of_all_builds_are_interleaved_and_failed_ones_measured_again(
-    convnet, tmp_path, planted
-) -> None:
+def test_processes_of_builds_are_interleaved_or_measured_again(convnet, tmp_path, planted) -> None:
     runs = planted(0.03)
     report = held(convnet, tmp_path, builds=6, processes=4)
     rounds = [runs.builds[at : at + 6] for at in range(0, 24, 6)]
@@ -179,9 +177,7 @@ def test_builds_that_are_made_are_not_built_again(convnet, tmp_path, planted, mo
     assert not list((tmp_path / "store" / "lottery").iterdir())
 
 
-def test_a_whole_lottery_is_not_continued_with_builds_that_are_gone(
-    convnet, tmp_path, planted
-) -> None:
+def test_a_whole_lottery_is_not_continued_without_its_builds(convnet, tmp_path, planted) -> None:
     runs = planted()
     with workers_in_process():
         first = service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
@@ -191,7 +187,7 @@ def test_a_whole_lottery_is_not_continued_with_builds_that_are_gone(
     assert len(runs.builds) == 2 * 9
 
 
-def test_builds_of_a_running_lottery_stay_and_what_a_killed_one_left_goes(
+def test_builds_stay_while_it_runs_and_go_after_a_kill(
     convnet, tmp_path, planted, monkeypatch
 ) -> None:
     planted()
@@ -247,9 +243,7 @@ def test_a_request_that_cannot_be(convnet, tmp_path, monkeypatch, options, messa
         held(convnet, tmp_path, **options)
 
 
-def test_a_built_engine_and_a_timing_cache_of_another_backend_are_refused(
-    tmp_path, convnet
-) -> None:
+def test_a_built_engine_and_another_backends_timing_cache_are_refused(tmp_path, convnet) -> None:
     engine = tmp_path / "net.engine"
     engine.write_bytes(b"x")
     with pytest.raises(UsageError, match="is built already"):

@@ -51,7 +51,7 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp
     assert all(f"cmp-{report.comparison}" in row.tags for row in rows)
 
 
-def test_a_shape_that_is_rejected_is_named_and_failing_processes_end_the_sweep(
+def test_a_rejected_shape_is_named_and_failing_processes_end_the_sweep(
     tmp_path, perceptron
 ) -> None:
     report = swept(in_thirds(tmp_path / "thirds.onnx", ["n", 1]), tmp_path, batch=(3, 4, 6))
@@ -68,7 +68,7 @@ def test_a_shape_that_is_rejected_is_named_and_failing_processes_end_the_sweep(
         )
 
 
-def test_disturbed_processes_are_told_where_too_few_others_count(
+def test_disturbed_processes_are_told_if_few_others_count(
     perceptron, tmp_path, monkeypatch
 ) -> None:
     def uncertainty(run) -> float:
@@ -127,9 +127,7 @@ def test_tensorrt_switches_profiles_and_captures_graphs(perceptron, tmp_path, ve
     assert report.profiles[-1].high == "4"
 
 
-def test_tensorrt_builds_an_engine_that_spans_the_sweep_and_says_why_it_has_no_graph(
-    perceptron, tmp_path
-) -> None:
+def test_tensorrts_engine_spans_the_sweep_and_a_missing_graph_is_said(perceptron, tmp_path) -> None:
     eager = Workload(mode=Mode(cuda_graph=False))
     with loading.loaded("10.16.1"):
         report = swept(perceptron, tmp_path, on="trt", batch=(2, 4, 8), workload=eager)

@@ -43,9 +43,7 @@ def elsewhere(request, tmp_path, monkeypatch) -> Store:
     return Store(DatabaseUrl(request.getfixturevalue("postgresql").fresh_url()))
 
 
-def test_runs_are_found_where_the_suite_was_run_and_the_given_store_goes_first(
-    tmp_path, elsewhere
-) -> None:
+def test_runs_are_found_in_the_given_store_else_in_the_suites_own(tmp_path, elsewhere) -> None:
     suite, said = a_suite(tmp_path / "suite", elsewhere), []
     found = runs_of_suite(suite, Store(tmp_path / "ours"), said.append)
     assert [one.id for one in found] == ["a01", "b01"]

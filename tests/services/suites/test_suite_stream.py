@@ -106,7 +106,7 @@ def test_a_server_goes_away_and_comes_back(machine, team) -> None:
     assert f"server {address}: " in machine.observer.reasons[0]
 
 
-def test_what_no_server_took_is_named_and_sent_later(
+def test_rows_that_no_server_took_are_sent_later(
     machine, team, tmp_path, monkeypatch, capsys
 ) -> None:
     monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN)

@@ -59,9 +59,7 @@ def quick(model: Path, folder: Path, **more):
     return upgraded(model, folder, on="fake", rounds=8, evidence=folder / "bundle", **more)
 
 
-def test_a_verdict_is_reproduced_until_outputs_differ(
-    model, tmp_path, planted, monkeypatch
-) -> None:
+def test_a_verdict_is_reproduced_unless_outputs_vary(model, tmp_path, planted, monkeypatch) -> None:
     planted(slowdown=1.05)
     bundle = tmp_path / "bundle"
     report = upgraded(model, tmp_path, evidence=bundle)
@@ -169,9 +167,7 @@ def test_external_weights_are_inputs(model, tmp_path, planted) -> None:
 
 
 @pytest.mark.parametrize("is_file", [True, False])
-def test_a_folder_in_use_is_refused_before_anything_runs(
-    model, tmp_path, monkeypatch, is_file
-) -> None:
+def test_a_folder_in_use_is_refused_at_the_start(model, tmp_path, monkeypatch, is_file) -> None:
     bundle = tmp_path / "bundle"
     if is_file:
         bundle.write_text("mine")
@@ -276,9 +272,7 @@ def test_a_damaged_bundle_is_no_side_and_a_whole_one_is_read_back(tmp_path) -> N
     assert decode(encode(evidence), EvidenceBundle, source="") == evidence
 
 
-def test_an_interrupt_while_the_evidence_is_written_takes_nothing_away(
-    tmp_path, monkeypatch
-) -> None:
+def test_an_interrupt_while_evidence_is_written_takes_nothing_away(tmp_path, monkeypatch) -> None:
     class Kept(MeasurementObserver):
         def interrupted(self, error: BaseException) -> None:
             self.interruption = error

@@ -123,9 +123,7 @@ def test_nothing_of_wrong_outputs_is_timed(convnet, tmp_path, planted, monkeypat
     assert report.models[0].evidence is None
 
 
-def test_an_old_stack_with_wrong_outputs_is_no_baseline(
-    convnet, tmp_path, planted, monkeypatch
-) -> None:
+def test_an_old_stack_that_is_wrong_is_no_baseline(convnet, tmp_path, planted, monkeypatch) -> None:
     runs = planted()
     plant_outputs(monkeypatch, lambda stack, data: data + 1 if stack == OLD else data)
     report = upgraded(convnet, tmp_path)
