@@ -31,8 +31,9 @@ def test_it_is_let_go_after_an_error_and_locks_on_different_things_do_not_meet(t
         raise ValueError("mine")
     with locked(tmp_path / "new", "runs"):
         pass
-    with locked(tmp_path, "runs"), locked(tmp_path, "index"):
-        assert {one.name for one in tmp_path.iterdir()} == {".runs.lock", ".index.lock"}
+    both = tmp_path / "both"
+    with locked(both, "runs"), locked(both, "index"):
+        assert {one.name for one in both.iterdir()} == {".runs.lock", ".index.lock"}
 
 
 def test_where_there_can_be_no_lock(tmp_path, monkeypatch) -> None:

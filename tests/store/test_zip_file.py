@@ -84,7 +84,7 @@ def test_no_link_is_made_and_the_id_inside_cannot_lead_out(exported, tmp_path) -
         Store(tmp_path / "other").import_zip(exported)
     folder = Store(tmp_path / "source").save(a_run(id="abc"))
     edit(folder, id="../../evil")
-    made = run_folder.pack(folder, tmp_path / "out.zip")
+    made = run_folder.pack(folder, tmp_path / "made.zip")
     with pytest.raises(StoreError, match="run id"):
         Store(tmp_path / "other").import_zip(made)
     assert not list(tmp_path.rglob("evil"))

@@ -142,8 +142,8 @@ def test_files_and_data_sets_are_used_and_said(tmp_path) -> None:
     feeds = make_feeds((IMAGE,), Workload(data_set=str(tmp_path / "test_data_set_0")))
     np.testing.assert_array_equal(feeds.arrays["image"], values)
     assert [one.code for one in feeds.notices] == ["I-DATA-SET"]
-    write_data_set(tmp_path / "test_data_set_0", np.zeros((1, 3, 8, 8), np.float32))
-    workload = Workload(data_set=str(tmp_path / "test_data_set_0"), batch=5)
+    write_data_set(tmp_path / "test_data_set_1", np.zeros((1, 3, 8, 8), np.float32))
+    workload = Workload(data_set=str(tmp_path / "test_data_set_1"), batch=5)
     assert make_feeds((IMAGE,), workload).arrays["image"].shape == (5, 3, 8, 8)
 
 
@@ -224,6 +224,7 @@ def test_a_data_set_is_fed_in_the_type_of_the_input_or_refused(tmp_path) -> None
     single = spec(DataType.FP16, 2, 3, name="image")
     with pytest.raises(UsageError, match="another kind"):
         make_feeds((single,), Workload(data_set=str(folder)))
+    folder = tmp_path / "test_data_set_1"
     write_data_set(folder, np.full((2, 3), 2**40))
     with pytest.raises(UsageError, match="do not fit"):
         make_feeds((spec(DataType.INT32, 2, 3, name="image"),), Workload(data_set=str(folder)))

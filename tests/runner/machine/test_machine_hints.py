@@ -49,16 +49,20 @@ def test_of_the_processor(host, expected) -> None:
     assert codes(**host) == expected
 
 
-def test_time_kept_back_by_the_hypervisor_or_the_container(monkeypatch) -> None:
+def test_time_kept_back_by_the_hypervisor(monkeypatch) -> None:
     monkeypatch.setattr(module, "steal_pct_since_boot", lambda: 7.25)
     (hint,) = machine_hints(Environment())
     assert hint.code == "H-STEAL"
     assert "7.2 %" in hint.message
     monkeypatch.setattr(module, "steal_pct_since_boot", lambda: None)
     assert machine_hints(Environment()) == ()
+
+
+def test_a_container_that_is_often_stopped(monkeypatch) -> None:
     monkeypatch.setattr(module, "quota_files", lambda: ("a", "b"))
     quotas = {"a": CpuQuota(1_000, 2, 1.0), "b": CpuQuota(200, 50, 9.0)}
     monkeypatch.setattr(module, "read_quota", quotas.get)
+    (hint,) = machine_hints(Environment())
     assert hint.code == "H-CPU-QUOTA"
     assert "25 % of its periods" in hint.message
 

@@ -238,6 +238,9 @@ def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
         assert sha(BODY) in str(caught.value)
         assert not list((tmp_path / "net").glob("*.onnx"))
         fetch(link(what, sha256=sha(BODY)), tmp_path)
+
+
+def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
     with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
         fetch(link(what, sha256="0" * 64), tmp_path)
     assert list((tmp_path / "net").iterdir()) == []

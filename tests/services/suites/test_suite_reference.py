@@ -45,6 +45,7 @@ def test_the_same_question_is_answered_from_what_was_kept_and_another_is_not(tmp
     shutil.rmtree(known.out)
     assert (known.once(job).id, len(known.ran)) == (job.subject.name, 1)
     assert (known.out / "0.npz").read_text() == "y"
+    (tmp_path / "other").mkdir()
     known = Asked(tmp_path / "other")
     known.once(job)
     retrained = replace(job, subject=replace(job.subject, sha256="1" * 64))
@@ -88,6 +89,7 @@ def test_the_oldest_goes_unless_it_was_used(tmp_path) -> None:
     assert len(known.ran) == 20
     known.once(jobs[0])
     assert len(known.ran) == 21
+    (tmp_path / "used").mkdir()
     known = Asked(tmp_path / "used", 8)
     jobs = [cell(f"{at}").job for at in range(9)]
     for job in (*jobs[:8], jobs[0], jobs[8], jobs[0]):

@@ -65,13 +65,14 @@ def test_equal_outputs_are_one_file_and_large_ones_have_hashes(tmp_path) -> None
     found = kept(tmp_path, ones(0), skipped=(SkippedSample(sample=0, name="a", why="damaged"),))
     assert [[one.sample for one in process.samples] for process in found.processes] == [["b"]] * 2
     assert not changes(tmp_path, [ones(1), ones(2)], [ones(2), ones(3)]).changes
-    found = changes(tmp_path, [ones(1)], [ones(2)], most_bytes=23)
-    assert not list((tmp_path / "a").rglob("*.npz"))
+    large = tmp_path / "large"
+    found = changes(large, [ones(1)], [ones(2)], most_bytes=23)
+    assert not list((large / "a").rglob("*.npz"))
     change = found.changes[0]
     assert (change.reason, change.gap) == (OutputReason.HASHES, None)
     assert (change.recorded_error, change.error) == (1.0, 2.0)
     assert "has another hash, error 1 → 2" in change_of_output(change)
-    assert not changes(tmp_path, [ones(1)], [ones(1)], most_bytes=0).changes
+    assert not changes(large, [ones(1)], [ones(1)], most_bytes=0).changes
 
 
 @pytest.mark.parametrize(

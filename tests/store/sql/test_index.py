@@ -124,6 +124,7 @@ def test_a_row_replaces_the_row_of_its_id_or_none(index) -> None:
     index.put([row_of(a_run(id="one", tags=("newer",)))])
     index.add([row_of(a_run(id="one")), row_of(a_run(id="two"))])
     assert {row.id: row.tags for row in index.rows()} == {"one": ("newer",), "two": ()}
+    index.remove(["one", "two"])
     index.put([row_of(a_run(id="old", tags=("a",)))])
 
     def rows():
@@ -173,6 +174,9 @@ def test_a_newer_index_is_left_alone(index, tmp_path) -> None:
     change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"):
         index.prepare()
+
+
+def test_set_aside(index, tmp_path) -> None:
     index.set_aside()
     assert (tmp_path / FILE).exists()  # sound: another process has mended it
     (tmp_path / FILE).write_bytes(b"not a database" * 500)

@@ -228,5 +228,5 @@ def test_an_index_elsewhere(tmp_path) -> None:
     assert ids(store) == ["aaa"]
     assert not (tmp_path / "store" / FILE).exists()
     assert (tmp_path / "team.db").exists()
-    assert RepairedIndex(tmp_path / "store").rows(Filter()) == ()
-    assert not (tmp_path / "store").exists()
+    assert RepairedIndex(tmp_path / "none").rows(Filter()) == ()
+    assert not (tmp_path / "none").exists()
