@@ -1,7 +1,3 @@
-"""Fixtures and rules shared by all tests."""
-
-from __future__ import annotations
-
 import gc
 import math
 import os

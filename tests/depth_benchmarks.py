@@ -1,7 +1,5 @@
 """Comparisons of models of depth, made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

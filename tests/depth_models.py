@@ -1,7 +1,5 @@
 """A small network of depth with fixed random weights, pictures and known depth, all made here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

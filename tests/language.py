@@ -1,7 +1,5 @@
 """The style of all text that people read: what the tests can hold of it."""
 
-from __future__ import annotations
-
 import re
 
 MOST_WORDS = 25

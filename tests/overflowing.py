@@ -1,7 +1,5 @@
 """A model that overflows in FP16 at a known place, and is right again behind it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """action.yml: the steps of the GitHub Action, run here as a runner would."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -100,26 +98,25 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def test_inputs_reach_the_shell_as_variables_only() -> None:
+def test_inputs_are_used_said_and_reach_the_shell_as_variables_only() -> None:
     for step in STEPS:
         assert step["shell"] == "bash"
         assert "${{" not in step["run"], step["name"]
         for text in step["env"].values():
             for expression in _EXPRESSION.findall(text):
                 assert expression.split(".")[0] in ("inputs", "steps", "github")
-
-
-def test_every_input_is_used_and_said() -> None:
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
     assert used == set(ACTION["inputs"])
     told = (ROOT / "docs" / "reference" / "gate.md").read_text(encoding="utf-8")
     for name in (*ACTION["inputs"], *ACTION["outputs"]):
         assert f"`{name}`" in told, name
+    # The package alone has nothing that runs a model.
+    install = next(step["run"] for step in STEPS if "pip install" in step.get("run", ""))
+    assert "${ACTION_PATH}[ort]" in install
 
 
 def test_a_regression_fails_the_job_and_is_in_its_summary(runner, store) -> None:
-    code = runner.run(install="none", store=str(store.path), baseline="main")
-    assert code == 1, runner.shown
+    assert runner.run(install="none", store=str(store.path), baseline="main") == 1, runner.shown
     summary = runner.summary.read_text(encoding="utf-8")
     assert "gate failed" in summary
     assert "a.onnx" in summary
@@ -148,14 +145,8 @@ def test_without_a_baseline_nothing_is_held_against_anything(runner, store) -> N
     assert runner.run(install="none", store=str(store.path)) == 0
     assert "passed" not in runner.outputs["gate"]
     assert not runner.summary.exists()
-
-
-def test_a_baseline_that_is_not_there_is_an_error_of_the_user(runner, store) -> None:
     assert runner.run(install="none", store=str(store.path), baseline="nope") == 2
     assert "run 'nope'" in runner.shown
-
-
-def test_models_that_are_not_there(runner) -> None:
     assert runner.run(install="none", models="no/*.onnx") == 2
     assert "no file matches" in runner.shown
 
@@ -178,8 +169,7 @@ def test_models_are_interleaved_with_their_baseline(runner, convnet, transformer
         inconclusive="pass",
     )
     assert code == 1, runner.shown
-    text = runner.summary.read_text(encoding="utf-8")
-    assert "1 new failure, 1 lost" in text
+    assert "1 new failure, 1 lost" in runner.summary.read_text(encoding="utf-8")
     store = Store(Path(runner.outputs["measure"]["runs"]).parent)
     rounds, new = runner.outputs["measure"]["current"].split()
     _, lost = runner.outputs["measure"]["baseline"].split()
@@ -190,9 +180,3 @@ def test_models_are_interleaved_with_their_baseline(runner, convnet, transformer
     )  # a disturbed one is measured again
     assert [row.model for row in store.rows(tag=new)] == ["broken.onnx"]
     assert [row.model for row in store.rows(tag=lost)] == [transformer.name]
-
-
-def test_it_installs_what_measures_models() -> None:
-    """The package alone has nothing that runs a model."""
-    install = next(step["run"] for step in STEPS if "pip install" in step.get("run", ""))
-    assert "${ACTION_PATH}[ort]" in install

@@ -1,7 +1,5 @@
 """The house rules of docs/contributing/architecture.md, checked against all syntax trees."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections import Counter
@@ -48,181 +46,88 @@ MAY_IMPORT = {
 }
 #: Folders of each layer in their order: an import goes to its own folder or to an earlier one.
 #: A folder and the folders inside it are one room: its registry lists them, they share its base.
-ORDER = (
-    ("records", "records/plan", "records/run", "records/verdict", "records/suite"),
-    (
-        "formats",
-        "formats/plan",
-        "formats/onnx",
-        "formats/tensors",
-        "formats/onnxruntime",
-        "formats/trtexec",
-        "formats/polygraphy",
-        "formats/torch",
-        "formats/build_log",
-        "formats/trex",
-        "formats/benchmarks",
-        "formats/importing",
-        "formats/archive",
-        "formats/suites",
+_ROOMS = {
+    "records": ". plan run verdict suite",
+    "formats": (
+        ". plan onnx tensors onnxruntime trtexec polygraphy torch build_log trex benchmarks "
+        "importing archive suites"
     ),
-    (
-        "analysis",
-        "analysis/claims",
-        "analysis/build_log",
-        "analysis/layers",
-        "analysis/roofline",
-        "analysis/onnx",
-        "analysis/plans",
-        "analysis/memory",
-        "analysis/report_card",
-        "analysis/graph/layout",
-        "analysis/graph",
-        "analysis/graph/folding",
-        "analysis/runs",
-        "analysis/plan_comparison",
-        "analysis/verdicts",
-        "analysis/gate",
-        "analysis/errors",
-        "analysis/accuracy",
-        "analysis/tasks",
-        "analysis/bisection",
-        "analysis/validation",
-        "analysis/upgrade",
-        "analysis/load",
-        "analysis/ladder",
-        "analysis/contend",
-        "analysis/lottery",
-        "analysis/tune",
-        "analysis/sensitivity",
-        "analysis/shapes",
-        "analysis/suites",
+    "analysis": (
+        ". claims build_log layers roofline onnx plans memory report_card graph/layout graph "
+        "graph/folding runs plan_comparison verdicts gate errors accuracy tasks bisection "
+        "validation upgrade load ladder contend lottery tune sensitivity shapes suites"
     ),
-    (
-        "render/base",
-        "render/html",
-        "render/charts",
-        "render/charts/card",
-        "render/graph",
-        "render/graph/write",
-        "render/graph/view",
-        "render/plans",
-        "render/memory",
-        "render/load",
-        "render/sections",
-        "render/sections/card",
-        "render/plan_comparison",
-        "render/verdicts",
-        "render/reproduction",
-        "render/ladder",
-        "render/tune",
-        "render/self_test",
-        "render/shapes",
-        "render/contend",
-        "render/compare",
-        "render/accuracy",
-        "render/bisection",
-        "render/validation",
-        "render/sensitivity",
-        "render/depth",
-        "render/page",
-        "render/suites",
+    "render": (
+        "base html charts charts/card graph graph/write graph/view plans memory load sections "
+        "sections/card plan_comparison verdicts reproduction ladder tune self_test shapes contend "
+        "compare accuracy bisection validation sensitivity depth page suites"
     ),
-    (
-        "backends",
-        "backends/oip",
-        "backends/trtexec",
-        "backends/onnxruntime/providers",
-        "backends/onnxruntime/convert",
-        "backends/onnxruntime",
-        "backends/tensorrt/build",
-        "backends/tensorrt/run",
-        "backends/tensorrt",
+    "backends": (
+        ". oip trtexec onnxruntime/providers onnxruntime/convert onnxruntime tensorrt/build "
+        "tensorrt/run tensorrt"
     ),
-    ("runner/inputs", "runner/machine", "runner", "runner/fleet", "runner/suites"),
-    ("compat/trtexec/log", "compat/trtexec"),
-    ("store/sql", "store/sql/migrations", "store"),
-    ("judge", "judge/stats", "judge/comparison"),
-    ("probe/telemetry", "probe"),
-    ("rules/checks", "rules"),
-    (
-        "services",
-        "services/plans",
-        "services/verdicts",
-        "services/store",
-        "services/measurement",
-        "services/accuracy",
-        "services/bisection",
-        "services/validation",
-        "services/upgrade",
-        "services/load",
-        "services/ladder",
-        "services/contend",
-        "services/lottery",
-        "services/tune",
-        "services/sensitivity",
-        "services/shapes",
-        "services/memory",
-        "services/suites",
+    "runner": "inputs machine . fleet suites",
+    "compat": "trtexec/log trtexec",
+    "store": "sql sql/migrations .",
+    "judge": ". stats comparison",
+    "probe": "telemetry .",
+    "rules": "checks .",
+    "services": (
+        ". plans verdicts store measurement accuracy bisection validation upgrade load ladder "
+        "contend lottery tune sensitivity shapes memory suites"
     ),
-    ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),
+    "cli": ". measure plans verdicts accuracy suites store",
+}
+ORDER = tuple(
+    tuple(f"{layer}/{room}".removesuffix("/.") for room in rooms.split())
+    for layer, rooms in _ROOMS.items()
 )
 
 #: Heavy package -> the places (file or folder, relative to the package) that may import it
 HEAVY = {
-    "onnx": {
-        "backends/onnxruntime",
-        "formats/onnx/onnx_precision.py",
-        "backends/trtexec/inputs.py",
-        "runner/inputs/sample_models.py",
-        "formats/onnx/onnx_graph.py",
-        "formats/tensors/tensor_files.py",
-    },
-    "onnxruntime": {"backends/onnxruntime"},
-    "pandas": {"analysis/frames.py"},
-    "polars": {"analysis/frames.py"},
-    "pyarrow": {"analysis/frames.py"},
-    "sqlalchemy": {
-        "store/sql/database.py",
-        "store/sql/database_store.py",
-        "store/sql/migrations",
-        "store/sql/run_files.py",
-    },
-    "alembic": {"store/sql/migrations"},
-    "starlette": {"serve"},
-    "itsdangerous": {"serve/access.py"},
-    "urllib3": {
-        "backends/oip/connection.py",
-        "core/http_pool.py",
-        "serve/webhooks.py",
-        "services/suites/models.py",
-        "store/remote.py",
-    },
-    "uvicorn": {"serve/connections.py"},
-    "fsspec": {"store/sql/run_files.py"},
-    "xlsxwriter": {"render/plans/explore_workbook.py"},
-    "vl_convert": {"render/html/images.py"},
-    "jinja2": {"render/html/page_frame.py"},
-    "rich": {
-        "render/base/text.py",
-        "render/base/text_table.py",
-        "render/plans/build_text.py",
-        "render/plans/passport_text.py",
-        "render/plans/explore_text.py",
-        "render/depth/depth_answer.py",
-        "render/memory/memory_text.py",
-        "cli",
-    },
-    "click": {"cli"},
-    "platformdirs": {"store/location.py"},
-    "psutil": {"probe", "runner/isolate.py"},
-    "pynvml": {"probe/nvml.py"},
-    "tensorrt": {"backends/tensorrt"},
-    "PIL": {"runner/inputs/images.py", "formats/tensors/target_files.py"},
-    "grpc": {"backends/oip/grpc_connection.py"},
-    "ray": {"runner/fleet"},
-    "scipy": set(),
-    "matplotlib": set(),
+    package: set(places.split())
+    for package, places in {
+        "onnx": (
+            "backends/onnxruntime formats/onnx/onnx_precision.py backends/trtexec/inputs.py "
+            "runner/inputs/sample_models.py formats/onnx/onnx_graph.py "
+            "formats/tensors/tensor_files.py"
+        ),
+        "onnxruntime": "backends/onnxruntime",
+        "pandas": "analysis/frames.py",
+        "polars": "analysis/frames.py",
+        "pyarrow": "analysis/frames.py",
+        "sqlalchemy": (
+            "store/sql/database.py store/sql/database_store.py store/sql/migrations "
+            "store/sql/run_files.py"
+        ),
+        "alembic": "store/sql/migrations",
+        "starlette": "serve",
+        "itsdangerous": "serve/access.py",
+        "urllib3": (
+            "backends/oip/connection.py core/http_pool.py serve/webhooks.py "
+            "services/suites/models.py store/remote.py"
+        ),
+        "uvicorn": "serve/connections.py",
+        "fsspec": "store/sql/run_files.py",
+        "xlsxwriter": "render/plans/explore_workbook.py",
+        "vl_convert": "render/html/images.py",
+        "jinja2": "render/html/page_frame.py",
+        "rich": (
+            "render/base/text.py render/base/text_table.py render/plans/build_text.py "
+            "render/plans/passport_text.py render/plans/explore_text.py "
+            "render/depth/depth_answer.py render/memory/memory_text.py cli"
+        ),
+        "click": "cli",
+        "platformdirs": "store/location.py",
+        "psutil": "probe runner/isolate.py",
+        "pynvml": "probe/nvml.py",
+        "tensorrt": "backends/tensorrt",
+        "PIL": "runner/inputs/images.py formats/tensors/target_files.py",
+        "grpc": "backends/oip/grpc_connection.py",
+        "ray": "runner/fleet",
+        "scipy": "",
+        "matplotlib": "",
+    }.items()
 }
 
 
@@ -286,7 +191,7 @@ def test_imports_go_downward() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_folders_of_a_layer_have_an_order() -> None:
+def test_folders_of_a_layer_have_an_order_and_every_one_a_place() -> None:
     wrong = []
     for order in ORDER:
         place = {folder: at for at, folder in enumerate(order)}
@@ -299,9 +204,6 @@ def test_folders_of_a_layer_have_an_order() -> None:
                 if is_upward and not is_one_room:
                     wrong.append(f"{relative(path)}:{line} imports {name}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_folder_has_its_place_in_the_order() -> None:
     ordered = {folder for order in ORDER for folder in order}
     nested = {
         folder_of(path)
@@ -337,9 +239,6 @@ def test_heavy_packages_only_where_allowed() -> None:
             ):
                 wrong.append(f"{place}:{line} imports {name}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_places_of_heavy_packages_exist() -> None:
     places = {place for allowed in HEAVY.values() for place in allowed}
     assert [place for place in sorted(places) if not (ROOT / place).exists()] == []
 
@@ -405,7 +304,7 @@ def _size(paths: Iterable[Path]) -> dict[str, int]:
     return {"lines": sum(len(text.splitlines()) for text in texts), "files": len(texts)}
 
 
-def test_print_only_at_the_edge() -> None:
+def test_print_and_the_terminal_only_at_the_edge() -> None:
     wrong = [
         f"{relative(path)}:{node.lineno}"
         for path in FILES
@@ -414,10 +313,7 @@ def test_print_only_at_the_edge() -> None:
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print"
     ]
     assert not wrong
-
-
-def test_services_know_neither_the_terminal_nor_the_command_line() -> None:
-    """No click, no rich, and ``sys`` only for the command line that a Python caller records."""
+    # No click, no rich, and ``sys`` only for the command line that a Python caller records.
     wrong = [
         f"{relative(path)}:{line} imports {name}"
         for path in FILES
@@ -435,7 +331,7 @@ def test_no_folder_of_tests_has_a_name_that_pytest_passes_over(pytestconfig: pyt
     assert [name for name in names if any(fnmatch(name, one) for one in left_out)] == []
 
 
-def test_an_init_file_has_code_or_data_beside_it() -> None:
+def test_an_init_file_has_code_or_data_and_names_say_something() -> None:
     """A folder of modules alone is a package without it."""
     wrong = [
         relative(path)
@@ -445,17 +341,14 @@ def test_an_init_file_has_code_or_data_beside_it() -> None:
         and not any(_is_data(beside) for beside in path.parent.iterdir())
     ]
     assert not wrong
+    empty = {"utils.py", "misc.py", "helpers.py", "common.py", "util.py"}
+    assert not [relative(path) for path in FILES if path.name in empty]
 
 
 def _is_data(path: Path) -> bool:
     if path.is_dir():
         return path.name != "__pycache__" and not any(path.rglob("*.py"))
     return path.suffix != ".py"
-
-
-def test_names_say_something() -> None:
-    empty = {"utils.py", "misc.py", "helpers.py", "common.py", "util.py"}
-    assert not [relative(path) for path in FILES if path.name in empty]
 
 
 def test_a_module_sets_a_constant_once() -> None:

@@ -1,7 +1,5 @@
 """What must work with next to nothing installed: the base, the reading wing, every --help."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

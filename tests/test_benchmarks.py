@@ -1,7 +1,5 @@
 """What benchmarks and examples import from the package exists: most of them run nowhere in CI."""
 
-from __future__ import annotations
-
 import ast
 from importlib import import_module
 from pathlib import Path

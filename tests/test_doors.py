@@ -1,7 +1,5 @@
 """Parts of other packages behind each door: used where they fit, named where they fail."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -119,10 +117,6 @@ def test_broken_readers_are_named_where_nothing_else_reads_a_file(tmp_path) -> N
         es.import_artifacts(file)
     assert "reader aa-greedy of outside 1.5 failed: RuntimeError: no license" in str(caught.value)
     assert "reader lost of outside 1.5 failed: ModuleNotFoundError" in str(caught.value)
-
-
-@pytest.mark.usefixtures("broken")
-def test_broken_readers_do_not_touch_files_that_a_built_in_reader_knows(tmp_path) -> None:
     file = tmp_path / "h.json"
     file.write_text(json.dumps({"results": [{"command": "ls", "times": [1.0, 2.0]}]}))
     assert [view.run.tool.tool for view in es.import_artifacts(file)] == ["hyperfine"]

@@ -1,7 +1,5 @@
 """requirements.lock covers everything that pyproject.toml may install."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

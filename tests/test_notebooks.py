@@ -1,7 +1,5 @@
 """The notebooks run from the installed package, without network, and their outputs are kept."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile
@@ -32,9 +30,23 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def test_all_are_there() -> None:
+def test_all_notebooks_and_their_commands_are_there() -> None:
     names = ["api", "comparison", "precisions", "report_card", "tutorial"]
     assert [one.stem for one in NOTEBOOKS] == names
+    words = [
+        source(cell)
+        for path in NOTEBOOKS
+        for cell in read(path)["cells"]
+        if cell["cell_type"] == "markdown"
+    ]
+    words.append((ROOT / "docs" / "how-to" / "notebooks.md").read_text(encoding="utf-8"))
+    found = re.findall(r"`enginescope ([a-z]+)([^`]*)`", "\n".join(words))
+    assert {"explore", "compare", "process"} <= {verb for verb, _ in found}
+    for verb, rest in found:
+        command = cli.get_command(click.Context(cli), verb)
+        assert command is not None, verb
+        known = {option for one in command.params for option in one.opts}
+        assert set(re.findall(r"--[a-z-]+", rest)) <= known, (verb, rest)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda one: one.stem)
@@ -63,23 +75,6 @@ def test_links_and_data_are_there(path: Path) -> None:
     assert not re.search(r"https?://", code)
 
 
-def test_commands_are_there() -> None:
-    words = [
-        source(cell)
-        for path in NOTEBOOKS
-        for cell in read(path)["cells"]
-        if cell["cell_type"] == "markdown"
-    ]
-    words.append((ROOT / "docs" / "how-to" / "notebooks.md").read_text(encoding="utf-8"))
-    found = re.findall(r"`enginescope ([a-z]+)([^`]*)`", "\n".join(words))
-    assert {"explore", "compare", "process"} <= {verb for verb, _ in found}
-    for verb, rest in found:
-        command = cli.get_command(click.Context(cli), verb)
-        assert command is not None, verb
-        known = {option for one in command.params for option in one.opts}
-        assert set(re.findall(r"--[a-z-]+", rest)) <= known, (verb, rest)
-
-
 @pytest.fixture(scope="session")
 def package(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What installing the wheel makes, where nothing of the source tree is."""
@@ -101,8 +96,7 @@ def test_it_runs_from_the_wheel(path: Path, package: Path, monkeypatch: pytest.M
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, DEAD_PROXY)
         monkeypatch.setenv(name.lower(), DEAD_PROXY)
-    document = executed(path, package)
-    code = [one for one in document.cells if one.cell_type == "code"]
+    code = [one for one in executed(path, package).cells if one.cell_type == "code"]
     check_outputs([output for cell in code for output in cell.outputs])
     now, kept = ([shape(cell) for cell in cells] for cells in (code, code_of(path)))
     assert now == kept, "run python -m tests.notebook.execute"

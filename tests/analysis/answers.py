@@ -1,7 +1,5 @@
 """Tensors with values, and the ways in which answers go wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +60,6 @@ def codes(found: SideDiff) -> set[str]:
 
 
 def reason(found: SideDiff, code: str) -> OutputReason:
-    """Return the one reason with this code of the one output."""
     (output,) = found.outputs
     (match,) = (each for each in output.reasons if each.code == code)
     return match

@@ -1,7 +1,5 @@
 """Small plans with times, for what the report card shows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView

@@ -1,7 +1,5 @@
 """Two plans of one small network that differ in every way a comparison tells, and their times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine

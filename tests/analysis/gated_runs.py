@@ -1,7 +1,3 @@
-"""Sets of runs for gates: jobs of several processes with planted medians."""
-
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 
@@ -53,8 +49,7 @@ def process(
 
 def with_device_latency(run: Run, ratio: float) -> Run:
     """The run with a second series: what its requests take without copies, of what they do."""
-    whole = run.samples[0].values_ms
-    device = Samples(metric="device_latency", values_ms=frozen(ratio * whole))
+    device = Samples(metric="device_latency", values_ms=frozen(ratio * run.samples[0].values_ms))
     return replace(run, samples=(*run.samples, device))
 
 

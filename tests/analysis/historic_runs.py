@@ -1,7 +1,5 @@
 """Runs of one job over days, with planted changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs of comparisons, made by hand: sides in turn, with planted ratios."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 
@@ -32,8 +30,7 @@ def process(
     median_ms: float, *, n: int = 200, seed: int = 0, turn: RoundPosition | None = None, **more: Any
 ) -> Run:
     """A run whose samples lie within 0.2 % of a median."""
-    draw = np.random.default_rng(seed)
-    values = median_ms * (1 + 0.002 * draw.standard_normal(n))
+    values = median_ms * (1 + 0.002 * np.random.default_rng(seed).standard_normal(n))
     number = turn.round if turn else seed
     fields: dict[str, Any] = {
         "id": secrets.token_hex(6),
@@ -51,7 +48,6 @@ def process(
 
 
 def crashed(run: Run) -> Run:
-
     bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV", signal=11)
     return replace(run, outcome=bad, samples=())
 
@@ -67,8 +63,7 @@ def in_turn(
         shared = np.exp(10 * noise * draw.standard_normal())
         for label, runs, factor, one in zip("AB", sides, (1.0, ratio), (a_job, b_job), strict=True):
             turn = RoundPosition(comparison=COMPARISON, side=label, round=number, place=0)
-            own = np.exp(noise * draw.standard_normal())
-            median = 2.0 * factor * shared * own
+            median = 2.0 * factor * shared * np.exp(noise * draw.standard_normal())
             runs.append(process(median, seed=2 * number + (label == "B"), turn=turn, job=one))
     return tuple(sides[0]), tuple(sides[1])
 

@@ -1,7 +1,5 @@
 """Every planted error that a user would see fails; honest noise passes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.planted.errors import ERRORS

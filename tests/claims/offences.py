@@ -1,7 +1,5 @@
 """What a presenter may not say: an offence is found in its text or its document."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Records whose evidence is known: few samples, dependent ones, modes, steps, and comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,7 +64,6 @@ def _series() -> dict[str, np.ndarray]:
 
 
 def runs() -> Mapping[str, Run]:
-    """Return a run for each series."""
     plain = measured_run()
     return {
         name: replace(
@@ -80,7 +77,6 @@ def runs() -> Mapping[str, Run]:
 
 
 def loads() -> Mapping[str, LoadReport]:
-    """Return load tests, among them one of 74 queries."""
     goal = Slo(p=99.0, limit_ms=10.0)
     return {
         "74 queries": single(50.0, queries=74),
@@ -121,7 +117,6 @@ def gates() -> Mapping[str, GateReport]:
 
 
 def histories_of_jobs() -> Mapping[str, JobHistory]:
-    """Return histories of one level, of a change for the worse and one for the better."""
     return {
         name: histories(over_days([4.0] * 12 + [ms] * 12))[0]
         for name, ms in (("level", 4.0), ("worse", 4.4), ("better", 3.0))

@@ -1,7 +1,3 @@
-"""Every presenter of a record: its name, and the text or the document that it makes."""
-
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -14,13 +10,7 @@ from xml.etree import ElementTree
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_row import pooled_figures, run_figures
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.notebook.html_fragments import (
-    answer_html,
-    findings_html,
-    history_html,
-    run_html,
-    suite_html,
-)
+from enginescope.notebook import html_fragments
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport
@@ -38,12 +28,7 @@ from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import Chart
 from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 from enginescope.render.load.load_answer import load_answer
-from enginescope.render.page.export import (
-    latency_percentiles_csv,
-    report_json,
-    summary_csv,
-    summary_json,
-)
+from enginescope.render.page import export
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
@@ -67,7 +52,6 @@ WIDE = 220
 
 
 def of_run(run: Run) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a run: text, or the rows and objects of a document."""
     view = RunView(run)
     both = (view, RunView(measured_run()))
     yield "terminal", flat(summary_text(view, width=80))
@@ -76,11 +60,11 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
     yield "Markdown of two", report_markdown(both).decode()
     yield "page", words(report_page([view]).decode())
     yield "page of two", words(report_page(both).decode())
-    yield "JSON", json.loads(report_json([view]))
-    yield "JSON of figures", json.loads(summary_json([view]))
-    yield "CSV", rows(summary_csv([view]))
-    yield "CSV of percentiles", rows(latency_percentiles_csv([view]))
-    yield "notebook", words(run_html(view))
+    yield "JSON", json.loads(export.report_json([view]))
+    yield "JSON of figures", json.loads(export.summary_json([view]))
+    yield "CSV", rows(export.summary_csv([view]))
+    yield "CSV of percentiles", rows(export.latency_percentiles_csv([view]))
+    yield "notebook", words(html_fragments.run_html(view))
     yield "suite row", [figures(run_figures(run))]
     yield "suite row of three", [figures(pooled_figures([run_figures(run)] * 3))]
     for chart in (percentiles(view), latency_distribution(view)):
@@ -89,24 +73,22 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a load test."""
     answered, (as_json, markdown, page, _) = load_answer(report), outputs(load_answer)
     yield "terminal", f"{answered.answer}\n{load_screen(report, WIDE)}"
     yield "Markdown", markdown(report).decode()
     yield "page", words(page(report).decode())
     yield "JSON", json.loads(as_json(report))
-    yield "notebook", words(answer_html(answered))
+    yield "notebook", words(html_fragments.answer_html(answered))
     (chart,) = answered.charts
     if chart is not None and not report.is_search:
         yield "chart", chart_text(chart)
 
 
 def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a comparison."""
     yield "terminal", screen(verdict_answer(found))
     yield "Markdown", answer_markdown(verdict_answer(found)).decode()
     yield "page", words(compare_page(None, Chosen(), measured=found).decode())
-    yield "notebook", words(answer_html(verdict_answer(found)))
+    yield "notebook", words(html_fragments.answer_html(verdict_answer(found)))
     yield "JSON", json.loads(compare_json(None, Chosen(), measured=found))
     yield "CSV", rows(verdict_csv(found))
 
@@ -121,16 +103,15 @@ def of_gate(report: GateReport) -> Iterator[tuple[str, Any]]:
     yield "SARIF", "\n".join(sarif_texts(sarif))
     yield "SARIF's figures", sarif
     yield "JSON", json.loads(gate_json(report))
-    yield "notebook", words(answer_html(gate_answer(report)))
+    yield "notebook", words(html_fragments.answer_html(gate_answer(report)))
 
 
 def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a job's history."""
     rows_of = "\n".join(f"{name} | {text}" for name, text in history_rows(found))
     yield "terminal", f"{title_text(found)}\n{rows_of}"
     yield "page", words(history_page([found], model="net.onnx").decode())
     yield "chart", json.dumps(history_chart([found]).spec, ensure_ascii=False)
-    yield "notebook", words(history_html(found))
+    yield "notebook", words(html_fragments.history_html(found))
     yield "JSON", json.loads(history_json([found]))
 
 
@@ -151,13 +132,12 @@ _WRITERS: dict[str, tuple[Any, ...]] = {
 
 
 def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of what a verb has found."""
     answer, markdown, page, as_json, *as_csv = _WRITERS[verb]
     yield "terminal", screen(answer(report))
     yield "Markdown", markdown(report).decode()
     yield "page", words(page(report).decode())
     yield "JSON", json.loads(as_json(report))
-    yield "notebook", words(answer_html(answer(report)))
+    yield "notebook", words(html_fragments.answer_html(answer(report)))
     for writer in as_csv:
         yield "CSV", rows(writer(report))
     if verb == "ladder":
@@ -165,19 +145,17 @@ def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
 
 
 def of_suite(result: SuiteResult) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of a suite."""
     made = suite_answer(result)
     tables = [as_text(table, width=WIDE) for table in stacked(suite_tables(result))]
     said = [counts_sentence(result), made.fastest, made.failed or ""]
     yield "terminal", "\n".join((*said, *tables))
     yield "page", words(suite_page(result).decode())
-    yield "notebook", words(suite_html(result))
+    yield "notebook", words(html_fragments.suite_html(result))
 
 
 def of_findings(linted: Linted) -> Iterator[tuple[str, Any]]:
-    """Yield what each presenter makes of the findings on a plan."""
     yield "SARIF", "\n".join(sarif_texts(json.loads(findings_sarif([linted]))))
-    yield "notebook", words(findings_html(linted.report))
+    yield "notebook", words(html_fragments.findings_html(linted.report))
     yield "JSON", json.loads(findings_json([linted]))
 
 
@@ -214,7 +192,6 @@ def figures(cells: Any) -> dict[str, Any]:
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
-    """Return the rows of a CSV file."""
     return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
 
 

@@ -1,7 +1,3 @@
-"""Every recorded plan and run at hand, those of the project and those of others."""
-
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What findings may save: one figure of each kind, in every output, and rows that add up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -38,7 +36,7 @@ def whole(report: LintReport) -> dict[str, float | None]:
 
 
 @every_plan
-def test_rows_of_all_files_add_up_to_the_caption(file: Path) -> None:
+def test_rows_of_all_tables_add_up_to_the_caption(file: Path) -> None:
     report, view = report_of(file), view_of(file)
     linted = [Linted(source=str(file), plan=view.run.plan, report=report)]
     (document,) = json.loads(findings_json(linted))["plans"]
@@ -47,10 +45,6 @@ def test_rows_of_all_files_add_up_to_the_caption(file: Path) -> None:
     assert whole(report) == added(one["saving"] for one in document["groups"])
     assert whole(report) == added(one["properties"]["saving"] for one in sarif["results"])
     assert document["saving"]["bound_ms"] == report.saving.bound_ms
-
-
-@every_plan
-def test_rows_of_both_tables_add_up_to_the_caption_as_they_are_shown(file: Path) -> None:
     report = report_of(file)
     for table in (rule_table(report), group_table(report, None)):
         assert table is not None or not report.findings
@@ -63,8 +57,7 @@ def test_rows_of_both_tables_add_up_to_the_caption_as_they_are_shown(file: Path)
                 assert sum(float(text) for text in shown if text != "—") == pytest.approx(
                     total, rel=5e-3
                 )
-    words = saving_words(report)
-    assert (words is None) is (report.sum_ms is None or not report.findings)
+    assert (saving_words(report) is None) is (report.sum_ms is None or not report.findings)
 
 
 @every_plan
@@ -82,7 +75,7 @@ def test_the_page_has_the_same_and_a_column_for_each_kind(file: Path) -> None:
 
 
 @every_plan
-def test_unknown_savings_are_never_ranked_among_known_ones(file: Path) -> None:
+def test_savings_are_bounded_ranked_and_change_no_interface(file: Path) -> None:
     report = report_of(file)
     for several in (report.findings, report.groups):
         ranks = [one.saving.rank for one in several]
@@ -92,39 +85,23 @@ def test_unknown_savings_are_never_ranked_among_known_ones(file: Path) -> None:
         assert all(": at most " in change for change in changes)
     else:
         assert not any(": at most " in change for change in changes)
-
-
-@every_plan
-def test_known_bounds_are_less_than_the_engine_s_time(file: Path) -> None:
-    report = report_of(file)
     assert (report.saving.bound_ms or 0.0) <= (report.engine_ms or 0.0) * (1 + 1e-9)
-
-
-@every_plan
-def test_no_advice_to_change_the_model_s_interface(file: Path) -> None:
-    """Channels of an image, and classes or depth, were the first advice of a ResNet and a ViT."""
+    # Channels of an image, and classes or depth, were the first advice of a ResNet and a ViT.
     plan = view_of(file).run.plan
-    assert plan is not None
     names = {one.tensor.name for one in plan.inputs}
     for finding in report_of(file).findings:
         if finding.code in ("PLAN102", "PLAN108"):
-            layer = plan.layers[finding.layers[0]]
-            fed = [one for one in layer.inputs if one.name in names]
+            fed = [one for one in plan.layers[finding.layers[0]].inputs if one.name in names]
             assert not (fed and "input channels" in finding.message), finding.message
 
 
-def test_kinds_are_not_added_to_each_other() -> None:
+def test_kinds_are_not_added_and_what_a_change_saves_alone_is_said() -> None:
     known, item = Saving(bound_ms=1.0, engine_ms=4.0), Saving(item_ms=9.0, engine_ms=4.0)
     unknown = Saving(unknown_of_ms=3.0, engine_ms=4.0)
     both = together((unknown, item, known, known))
     assert (both.bound_ms, both.item_ms, both.unknown_of_ms) == (2.0, 9.0, 3.0)
-    ranked = sorted((unknown, item, known), key=lambda saving: saving.rank)
-    assert ranked == [known, item, unknown]
+    assert sorted((unknown, item, known), key=lambda saving: saving.rank) == [known, item, unknown]
     assert both.share_pct(both.bound_ms) == 50.0
-
-
-def test_what_a_change_saves_alone_is_said_where_others_share_it() -> None:
-    shared = Saving(bound_ms=0.1, alone_ms=0.2)
-    assert shared.shared_alone_ms == 0.2
+    assert Saving(bound_ms=0.1, alone_ms=0.2).shared_alone_ms == 0.2
     assert Saving(bound_ms=0.1, alone_ms=0.11).shared_alone_ms is None
     assert Saving(unknown_of_ms=0.1).shared_alone_ms is None

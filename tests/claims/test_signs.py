@@ -1,7 +1,5 @@
 """One minus sign: numbers with a sign are written by `judge.units` alone."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Iterator

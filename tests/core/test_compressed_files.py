@@ -1,7 +1,3 @@
-"""Files packed with gzip, bzip2 or xz read as plain ones, within bounds."""
-
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip
@@ -26,19 +22,20 @@ def test_plain_and_packed_files_are_the_same(tmp_path: Path, suffix: str) -> Non
     plain.write_bytes(TEXT)
     packed.write_bytes(pack(TEXT[:7]) + pack(TEXT[7:]) + b"\0" * 512)
     for path in (plain, packed):
-        assert plain_bytes(path) == TEXT
-        assert plain_head(path, 1000) == TEXT[:1000]
+        assert (plain_bytes(path), plain_head(path, 1000)) == (TEXT, TEXT[:1000])
         assert plain_head(path, 10 * len(TEXT)) == TEXT
     assert plain_path(packed) == plain_path(plain) == plain
     packed.write_bytes(pack(b""))
     assert plain_bytes(packed) == plain_head(packed, 9) == b""
 
 
-def test_files_that_begin_like_packed_ones(tmp_path: Path) -> None:
+def test_files_that_begin_like_packed_ones_and_a_file_that_does_not_exist(tmp_path: Path) -> None:
     (tmp_path / "word").write_bytes(b"BZh91 is a name")
     assert plain_bytes(tmp_path / "word") == b"BZh91 is a name"
     (tmp_path / "one").write_bytes(b"\x1f")
     assert plain_bytes(tmp_path / "one") == plain_head(tmp_path / "one", 1) == b"\x1f"
+    with pytest.raises(FormatError, match="No such file"):
+        plain_bytes(tmp_path / "none")
 
 
 def test_zeros_behind_the_data_are_no_second_member(tmp_path: Path, monkeypatch) -> None:
@@ -92,8 +89,3 @@ def test_a_disk_that_fails_is_not_damaged_data(tmp_path: Path) -> None:
     packing = packed_files._PACKINGS[1]
     with pytest.raises(OSError, match="Input/output error"):
         packed_files._unpacked(tmp_path, packing, blocks(), None)
-
-
-def test_a_file_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="No such file"):
-        plain_bytes(tmp_path / "none")

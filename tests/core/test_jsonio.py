@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -9,16 +7,10 @@ from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.judge.notice import Notice
 
 
-def test_round_trip() -> None:
+def test_a_round_trip_without_nan_and_with_errors_that_name_their_place() -> None:
     notice = Notice(code="W-X", message="x", evidence={"a": 1.5})
     assert decode(encode(notice), Notice, source="it") == notice
-
-
-def test_strict_json_has_no_nan() -> None:
     assert b"null" in encode({"a": float("nan")})
-
-
-def test_errors_name_source_and_place() -> None:
     with pytest.raises(FormatError) as caught:
         decode(b'{"code": 3, "message": ""}', Notice, source="notices.json")
     assert str(caught.value).startswith("notices.json at $.code: Expected `str`")
@@ -36,14 +28,20 @@ def test_atomic_write_leaves_no_part_behind(tmp_path, monkeypatch) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_written_file_has_the_permissions_of_any_other(tmp_path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    write_atomic(tmp_path / "atomic", b"x")
+    assert (tmp_path / "atomic").stat().st_mode == plain.stat().st_mode
+
+
 def test_a_link_stays_and_what_it_points_to_is_written(tmp_path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"one")
     link.symlink_to(target)
     write_atomic(link, b"two")
     assert link.is_symlink()
-    assert target.read_bytes() == b"two"
-    assert sorted(tmp_path.iterdir()) == [link, target]
+    assert (target.read_bytes(), sorted(tmp_path.iterdir())) == (b"two", [link, target])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -58,10 +56,3 @@ def test_a_pipe_is_written_into_and_stays(tmp_path) -> None:
         os.close(reader)
     assert list(tmp_path.iterdir()) == [pipe]
     assert pipe.is_fifo()
-
-
-def test_a_written_file_has_the_permissions_of_any_other(tmp_path) -> None:
-    plain = tmp_path / "plain"
-    plain.touch()
-    write_atomic(tmp_path / "atomic", b"x")
-    assert (tmp_path / "atomic").stat().st_mode == plain.stat().st_mode

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -8,12 +6,9 @@ from enginescope.core.errors import MissingDependencyError
 from enginescope.core.optional import has_come, is_installed, require
 
 
-def test_present() -> None:
+def test_a_package_that_is_present_absent_or_has_come_since() -> None:
     assert require("json", purpose="x", install="y").loads("1") == 1
     assert is_installed("json")
-
-
-def test_absent_says_how_to_get_it() -> None:
     with pytest.raises(MissingDependencyError) as caught:
         require("no_such_package", purpose="writing plots", install="enginescope[plots]")
     assert "no_such_package is not available: writing plots needs it" in str(caught.value)
@@ -21,6 +16,9 @@ def test_absent_says_how_to_get_it() -> None:
     assert not is_installed("no_such_package")
     assert not is_installed("no_such_package.inner")
     assert not has_come(str(caught.value))
+    assert has_come("Python package json is not available: x needs it")
+    assert not has_come("it crashed")
+    assert not has_come(None)
 
 
 def test_broken_is_not_called_absent(tmp_path, monkeypatch) -> None:
@@ -32,9 +30,3 @@ def test_broken_is_not_called_absent(tmp_path, monkeypatch) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         require("broken_package", purpose="x", install="y")
     assert not has_come(str(caught.value))
-
-
-def test_a_package_that_has_come_since() -> None:
-    assert has_come("Python package json is not available: x needs it")
-    assert not has_come("it crashed")
-    assert not has_come(None)

@@ -1,7 +1,3 @@
-"""Parts of other packages: found, named, and harmless when they are broken."""
-
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -39,15 +35,17 @@ def package(tmp_path: Path) -> Iterator[Path]:
 
 def test_without_plugins_the_built_in_parts_stand_alone() -> None:
     assert PARTS.names() == ("own",)
-    assert list(PARTS.usable()) == []
-    assert PARTS.load("secret")("1") == 1
+    assert (list(PARTS.usable()), PARTS.load("secret")("1")) == ([], 1)
 
 
 @pytest.mark.usefixtures("package")
-def test_plugins_follow_the_built_in_parts_which_hide_them() -> None:
+def test_plugins_follow_the_built_in_parts_and_are_known_by_name() -> None:
     assert PARTS.names() == ("own", "broken", "exits", "good", "lost")
-    assert PARTS.load("own")([1]) == "[1]"
-    assert PARTS.load("good")(2) == [2]
+    assert (PARTS.load("own")([1]), PARTS.load("good")(2)) == ("[1]", [2])
+    with pytest.raises(UsageError, match="no part is called 'goood'") as caught:
+        PARTS.load("goood")
+    assert caught.value.hint == "did you mean good?"
+    assert (packages_with("part"), packages_with("other")) == ({"outside"}, frozenset())
 
 
 @pytest.mark.usefixtures("package")
@@ -69,13 +67,6 @@ def test_a_broken_plugin_is_named_with_its_reason_and_stops_no_other() -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_an_unknown_name_has_the_nearest() -> None:
-    with pytest.raises(UsageError, match="no part is called 'goood'") as caught:
-        PARTS.load("goood")
-    assert caught.value.hint == "did you mean good?"
-
-
-@pytest.mark.usefixtures("package")
 def test_errors_in_a_plugin_s_functions_name_it_and_errors_of_ours_pass() -> None:
     def refuse() -> None:
         raise UsageError("not so")
@@ -86,12 +77,6 @@ def test_errors_in_a_plugin_s_functions_name_it_and_errors_of_ours_pass() -> Non
         PARTS.call("good", refuse)
     with pytest.raises(ZeroDivisionError):
         PARTS.call("own", lambda: 1 / 0)
-
-
-@pytest.mark.usefixtures("package")
-def test_packages_of_plugins_are_known_by_name() -> None:
-    assert packages_with("part") == {"outside"}
-    assert packages_with("other") == frozenset()
 
 
 def test_programs_on_the_path_are_verbs_and_the_first_counts(tmp_path, monkeypatch) -> None:

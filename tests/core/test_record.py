@@ -1,5 +1,3 @@
-"""How records print."""
-
 from __future__ import annotations
 
 from enginescope.core.record import Record, copied
@@ -11,14 +9,11 @@ class Many(Record, frozen=True, kw_only=True):
     inner: Many | None = None
 
 
-def test_long_collections_are_counted() -> None:
+def test_long_collections_are_counted_and_long_values_cut() -> None:
     assert repr(Many(name="net", layers=tuple(range(50_000)))) == (
         "Many(name='net', layers=<50,000>, inner=None)"
     )
     assert repr(Many(name="net", layers=(1, 2))) == "Many(name='net', layers=(1, 2), inner=None)"
-
-
-def test_long_values_are_cut() -> None:
     deep = Many(name="a" * 500)
     for _ in range(20):
         deep = Many(name="b" * 500, inner=deep)
@@ -26,15 +21,12 @@ def test_long_values_are_cut() -> None:
     assert text.startswith("Many(name='bbb")
     assert "…" in text
     assert len(text) < 400
+    source = Many(name="net", layers=(1, 2), inner=Many(name="in"))
+    assert copied(Other, source, size=3) == Other(name="net", inner=source.inner, size=3)
+    assert copied(Other, source, name="own").name == "own"
 
 
 class Other(Record, frozen=True, kw_only=True):
     name: str
     inner: Many | None = None
     size: int = 0
-
-
-def test_a_record_takes_the_fields_that_another_one_has_too() -> None:
-    source = Many(name="net", layers=(1, 2), inner=Many(name="in"))
-    assert copied(Other, source, size=3) == Other(name="net", inner=source.inner, size=3)
-    assert copied(Other, source, name="own").name == "own"

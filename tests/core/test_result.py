@@ -1,7 +1,3 @@
-"""How results of public functions print."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 from enginescope.core.record import Record, Result
@@ -20,18 +16,12 @@ class DisplayedReport(Report, frozen=True, kw_only=True):
         return "word " * 200
 
 
-def test_plain_fields_and_counts() -> None:
+def test_plain_fields_counts_and_ends_of_long_texts() -> None:
     report = Report(name="net", path=Path("a.json"), rows=(1, 2), nested=Record())
     assert repr(report) == "<Report name='net', path='a.json', 2 rows>"
-
-
-def test_a_long_text_keeps_its_ends() -> None:
     text = repr(Report(name="first" + "x" * 500 + "last", path=Path("a")))
     assert "name='first" in text
     assert "last', path='a'" in text
-
-
-def test_three_lines_and_the_name_of_the_public_class() -> None:
     text = repr(DisplayedReport(name="net", path=Path("a")))
     assert text.startswith("<Report word")
     assert text.endswith(" …>")

@@ -1,7 +1,3 @@
-"""Signals wait until what must not be cut in two has ended."""
-
-from __future__ import annotations
-
 import signal
 import threading
 

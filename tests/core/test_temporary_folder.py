@@ -1,7 +1,3 @@
-"""Temporary folders go with their process, also where it was killed."""
-
-from __future__ import annotations
-
 import os
 import re
 import subprocess

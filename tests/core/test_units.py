@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import UsageError
@@ -35,9 +33,13 @@ def test_sizes(text: str, size: int) -> None:
     assert parse_bytes(text) == size
 
 
-def test_not_a_size() -> None:
+def test_sizes_and_times_in_words() -> None:
     with pytest.raises(UsageError, match="not a size"):
         parse_bytes("lots")
+    assert (format_ms(None), format_bytes(None)) == ("not known", "not known")
+    assert format_ms(12_345.0) == "12.35 s" or format_ms(12_345.0) == "12.34 s"
+    assert (format_bytes(0), format_bytes(96 << 20)) == ("0 B", "96.0 MiB")
+    assert format_bytes(3 << 40) == "3.00 TiB"
 
 
 @pytest.mark.parametrize(
@@ -46,18 +48,3 @@ def test_not_a_size() -> None:
 )
 def test_significant(value: float, text: str) -> None:
     assert format_significant(value) == text
-
-
-def test_words_for_the_unknown() -> None:
-    assert format_ms(None) == "not known"
-    assert format_bytes(None) == "not known"
-
-
-def test_long_times_are_in_seconds() -> None:
-    assert format_ms(12_345.0) == "12.35 s" or format_ms(12_345.0) == "12.34 s"
-
-
-def test_bytes() -> None:
-    assert format_bytes(0) == "0 B"
-    assert format_bytes(96 << 20) == "96.0 MiB"
-    assert format_bytes(3 << 40) == "3.00 TiB"

@@ -58,8 +58,6 @@ COUNTS = {
 def rooms(
     top: Path, seed: str, server: Server | None
 ) -> dict[str, Callable[[int], Iterator[Event]]]:
-    """Every kind of events, by its name on the command line."""
-
     def sqlite() -> Iterator[StorePlace]:
         return (DatabaseUrl(f"sqlite:///{one}.db") for one in folders(top / "sqlite"))
 
@@ -93,20 +91,16 @@ def rooms(
 
 
 class Table:
-    """Events by their kind."""
-
     def __init__(self) -> None:
         self.events: dict[str, list[Event]] = {}
 
     def add(self, event: Event) -> None:
-        """Take up an event, and print what is wrong after it."""
         self.events.setdefault(event.kind, []).append(event)
         for what in (*event.lost, *event.unreadable):
             print(f"{event.kind}: {what}", file=sys.stderr, flush=True)
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was lost, and nothing is unreadable."""
         return not any(one.lost or one.unreadable for each in self.events.values() for one in each)
 
     def __str__(self) -> str:
@@ -135,7 +129,6 @@ def _arguments() -> argparse.Namespace:
 
 
 def run(top: Path, seed: str, counts: dict[str, int], server: Server | None) -> Table:
-    """Let all events happen, one room after another."""
     table, began = Table(), time.monotonic()
     known = rooms(top, seed, server)
     for name, count in counts.items():

@@ -1,7 +1,5 @@
 """Files that are cut off, flipped, replaced: of runs, of the index, of a database."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -20,12 +18,10 @@ RUNS = 5
 
 
 def cut(file: Path, chance: random.Random) -> None:
-    """Cut a file off anywhere."""
     os.truncate(file, chance.randrange(max(1, file.stat().st_size)))
 
 
 def flip(file: Path, chance: random.Random) -> None:
-    """Flip one to eight bits."""
     data = bytearray(file.read_bytes() or b"\0")
     for _ in range(chance.randint(1, 8)):
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
@@ -41,7 +37,6 @@ def blank(file: Path, chance: random.Random) -> None:
 
 
 def remove(file: Path, _: random.Random) -> None:
-    """Remove a file."""
     file.unlink()
 
 

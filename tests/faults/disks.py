@@ -4,8 +4,6 @@
 file system needs a mount, which a process may make in a name space of its own (``unshare``).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -82,7 +80,6 @@ class TinyDisk(Disk):
             os.posix_fallocate(file.fileno(), 0, max(1, taken))
 
     def clear(self) -> None:
-        """Remove the large file."""
         self._ballast.unlink(missing_ok=True)
 
 
@@ -95,7 +92,6 @@ class LimitedFiles(Disk):
         resource.setrlimit(resource.RLIMIT_FSIZE, (self._chance.randrange(_MOST_FREE), most))
 
     def clear(self) -> None:
-        """Lift it."""
         most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 

@@ -1,7 +1,5 @@
 """Archives and models that were made or damaged to do harm: read as a user would read them."""
 
-from __future__ import annotations
-
 import io
 import random
 import struct

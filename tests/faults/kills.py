@@ -40,7 +40,6 @@ class Nursery:
         self._count = 0
 
     def writer(self, place: str, seed: str, ledger: Ledger) -> Process:
-        """Start one."""
         self._count += 1
         pipe = Path(self._folder.name) / f"pipe{self._count}"
         os.mkfifo(pipe)
@@ -49,12 +48,10 @@ class Nursery:
         return Process(int(self._process.stdout.readline()), end, self, ledger)
 
     def said(self) -> str:
-        """What writers printed as they failed."""
         self._log.seek(0)
         return self._log.read()[-2000:]
 
     def close(self) -> None:
-        """End it; the writers are ended before."""
         self._process.communicate()
         self._log.close()
         self._folder.cleanup()
@@ -87,7 +84,6 @@ class Process:
             time.sleep(0.01)
 
     def kill(self) -> None:
-        """End it at once, and take what it had printed."""
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         while Path(f"/proc/{self._pid}").exists():
@@ -95,7 +91,6 @@ class Process:
         self.read()
 
     def close(self) -> None:
-        """End it if it still runs."""
         if self._is_open:
             self.kill()
             os.close(self._pipe)
@@ -135,8 +130,7 @@ def killed_writers(
             while running and number + WRITERS - len(running) < count:
                 time.sleep(chance.random() * _MOST_S)
                 running.pop(chance.randrange(len(running))).kill()
-                before = ledger.copy()
-                yield _checked(kind, place, before, ledger, running)
+                yield _checked(kind, place, ledger.copy(), ledger, running)
     nursery.close()
 
 
@@ -171,7 +165,6 @@ def _checked(
 
 
 def folders(top: Path) -> Iterator[StorePlace]:
-    """Yield new folders."""
     number = 0
     while True:
         number += 1

@@ -72,7 +72,6 @@ class Ledger:
             raise AssertionError(line)
 
     def keep(self, run: Run) -> None:
-        """Note a run whose save has returned."""
         self.saved[run.id] = digest_of(run)
 
     def copy(self) -> Ledger:

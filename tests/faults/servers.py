@@ -1,7 +1,5 @@
 """``serve`` that is killed during pushes, clients that are killed, and requests of no sense."""
 
-from __future__ import annotations
-
 import http.client
 import random
 import re

@@ -1,7 +1,5 @@
 """Suites that are killed between cells and in them, whose workers are killed, and that resume."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -44,7 +42,6 @@ class Suite:
     runs: Ledger = field(default_factory=Ledger)
 
     def start(self, log: Path) -> subprocess.Popen[bytes]:
-        """Start or resume it; what it prints goes to a file."""
         place = getattr(self.place, "secret_url", str(self.place))
         command = [sys.executable, "-m", "enginescope", "suite", str(self.file), "--store", place]
         with log.open("wb") as file:

@@ -4,8 +4,6 @@
 of itself, so that hundreds need no time to import. Each goes on until it is killed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

@@ -4,8 +4,6 @@ Each case is drawn from the seed and its number, so that one can be run again al
 after a traceback, a case over five seconds, or a process over 1 GiB.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import resource
@@ -60,10 +58,8 @@ class Fuzz:
         )
 
     def case(self, number: int) -> tuple[str, Callable[[], None], bytes]:
-        """Return the target's name, what to do, and the mutated file of a case."""
         chance = random.Random(f"{self._seed}-{number}")
-        weights = [weight for *_, weight in self._rooms]
-        name, act, sound, _ = chance.choices(self._rooms, weights)[0]
+        name, act, sound, _ = chance.choices(self._rooms, [weight for *_, weight in self._rooms])[0]
         data = chance.choice(sound)
         if name in ("model", "session") and chance.random() < 0.8:
             data = with_odd_fields(data, chance)
@@ -72,7 +68,6 @@ class Fuzz:
         return name, lambda: act(data), data
 
     def failures(self, numbers: Iterator[int], counts: Counter[str]) -> Iterator[Failure]:
-        """Run cases; yield what went wrong."""
         for number in numbers:
             name, act, _ = self.case(number)
             counts[name] += 1
@@ -104,7 +99,6 @@ def peak_bytes() -> int:
 
 
 def main() -> int:
-    """Run the fuzz, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--count", type=int)

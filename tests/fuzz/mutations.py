@@ -1,7 +1,5 @@
 """Ways in which a file of a stranger is not what it should be, drawn from a seed."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +27,6 @@ Mutation = Callable[[bytes, random.Random, Sequence[bytes]], bytes]
 
 
 def flipped(data: bytes, chance: random.Random, _others: Sequence[bytes]) -> bytes:
-    """Change one to eight bytes."""
     changed = bytearray(data or b"\0")
     for _ in range(chance.randint(1, 8)):
         changed[chance.randrange(len(changed))] = chance.randrange(256)
@@ -37,12 +34,10 @@ def flipped(data: bytes, chance: random.Random, _others: Sequence[bytes]) -> byt
 
 
 def cut(data: bytes, chance: random.Random, _others: Sequence[bytes]) -> bytes:
-    """Cut the end off."""
     return data[: chance.randrange(len(data) + 1)]
 
 
 def without_part(data: bytes, chance: random.Random, _others: Sequence[bytes]) -> bytes:
-    """Take a part out."""
     start = chance.randrange(len(data) + 1)
     return data[:start] + data[start + chance.randint(1, 400) :]
 

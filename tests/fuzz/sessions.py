@@ -3,8 +3,6 @@
 All else of a measurement is the real thing: a crash of ONNX Runtime ends the fork alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource
@@ -40,14 +38,12 @@ class ForkedWorker:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return the exit status, negative for a signal; ``None`` while the worker runs."""
         if self.returncode is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until the worker has ended."""
         end = None if timeout is None else time.monotonic() + timeout
         while (status := self.poll()) is None:
             if end is not None and time.monotonic() > end:

@@ -1,7 +1,5 @@
 """What is done with a mutated file, and the sound files that mutations begin with."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The first cases of the mutation fuzz (`make fuzz`), and that it sees what it looks for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

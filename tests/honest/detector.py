@@ -3,8 +3,6 @@
 It finds squares of 18 colors in pictures of 320×320. The last layer is fitted, all others random.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +166,5 @@ def _agreement(one: Any, other: Any) -> float:
 
 def _overlap(a: Any, b: Any) -> Any:
     low = np.maximum(a[:2] - a[2:] / 2, b[:2] - b[2:] / 2)
-    high = np.minimum(a[:2] + a[2:] / 2, b[:2] + b[2:] / 2)
-    shared = np.clip(high - low, 0, None).prod(0)
+    shared = np.clip(np.minimum(a[:2] + a[2:] / 2, b[:2] + b[2:] / 2) - low, 0, None).prod(0)
     return shared / (a[2:].prod(0) + b[2:].prod(0) - shared)

@@ -1,7 +1,5 @@
 """Inputs of tasks, made here: lines and pages of text, sound like speech, files, pictures."""
 
-from __future__ import annotations
-
 import io
 import json
 import zlib

@@ -1,7 +1,5 @@
 """Eleven real models, each with inputs of its task and what a user reads from its outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,16 +29,11 @@ Samples = Sequence[Outputs]
 class RealModel:
     """A model, its samples, and its task.
 
-    Attributes
-    ----------
-    path : callable
-        Folder for models that are written -> the model; skips where it is missing.
-    feeds : callable
-        Inputs of the samples.
-    holds : callable
-        Whether a candidate's outputs serve the task as the reference's do.
-    keep : tuple of str
-        Operators that a careful INT8 conversion leaves in FP32.
+    Attributes:
+        path: Folder for models that are written -> the model; skips where it is missing.
+        feeds: Inputs of the samples.
+        holds: Whether a candidate's outputs serve the task as the reference's do.
+        keep: Operators that a careful INT8 conversion leaves in FP32.
     """
 
     name: str
@@ -176,8 +169,7 @@ def _empty() -> list[Feeds]:
     rng = np.random.default_rng(0)
     plain = [np.full((320, 320, 3), grey) for grey in (255, 128, 0, 200)]
     noise = [rng.integers(0, 255, (320, 320, 3)) for _ in range(2)]
-    made = [page_input(one) for one in (*plain, *noise)]
-    return [{"x": one} for one in (*made, document((), 0))]
+    return [{"x": one} for one in (*[page_input(one) for one in (*plain, *noise)], document((), 0))]
 
 
 def _frames() -> list[Feeds]:
@@ -188,8 +180,7 @@ def _frames() -> list[Feeds]:
 def _chunks() -> list[Feeds]:
     state = np.zeros((2, 1, 128), np.float32)
     rate = np.array(16000, np.int64)
-    frames = speech(0)[10:40:4]
-    return [{"input": one[None], "state": state, "sr": rate} for one in frames]
+    return [{"input": one[None], "state": state, "sr": rate} for one in speech(0)[10:40:4]]
 
 
 def without_quantization(source: Path, folder: Path) -> Path:

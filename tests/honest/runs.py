@@ -1,7 +1,5 @@
 """Honest runs of a model: other optimization levels, threads and precisions; and their verdicts."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,14 +33,10 @@ LEVELS = {
 class Run:
     """One run of a model.
 
-    Attributes
-    ----------
-    row : str
-        The row of limits that it is judged by.
-    outputs : list
-        Of the samples, by name.
-    holds : bool
-        Whether the task's figures are those of the reference.
+    Attributes:
+        row: The row of limits that it is judged by.
+        outputs: Of the samples, by name.
+        holds: Whether the task's figures are those of the reference.
     """
 
     name: str
@@ -52,7 +46,6 @@ class Run:
 
 
 def run(path: Path, feeds: list[Feeds], level: str = "all", threads: int = 1) -> list[Outputs]:
-    """Return the outputs for every sample."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = LEVELS[level]
     options.intra_op_num_threads = threads
@@ -160,8 +153,7 @@ def rounded_runs(model: RealModel, folder: Path) -> dict[str, list[Outputs]]:
     """Return the outputs of the reference rounded to each row, as `validate` runs it."""
     path, feeds, made = model.path(folder), model.feeds(), {}
     for row in ("fp16", "bf16", "int8"):
-        copy = rounded_onnx(path, row, folder / f"{model.name} {row}")
-        outputs = run(copy.path, feeds, "off")
+        outputs = run(rounded_onnx(path, row, folder / f"{model.name} {row}").path, feeds, "off")
         made[row] = [{n: v for n, v in one.items() if n != LARGEST} for one in outputs]
     return made
 
@@ -172,7 +164,6 @@ def judged(
     row: str,
     rounded: list[Outputs] | None = None,
 ) -> SideDiff:
-    """Return the comparison's verdict."""
     comparison = SideComparison("B", lambda _: tolerance_named(row))
     every: list[Any] = [reference, candidate, rounded or [None] * len(reference)]
     for number, each in enumerate(zip(*every, strict=True)):

@@ -1,7 +1,3 @@
-"""Random series for the tests: seeded, small."""
-
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Sides whose measurements are drawn: one median a round."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

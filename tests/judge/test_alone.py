@@ -1,7 +1,5 @@
 """The judge in an environment that has NumPy alone, and the rule that nothing else runs rounds."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -63,13 +61,10 @@ def test_numpy_is_enough(tmp_path) -> None:
     assert own == ["MORE []"], own
 
 
-def test_the_judge_stays_small() -> None:
+def test_the_judge_stays_small_and_one_module_runs_and_places_rounds() -> None:
     files = (SOURCE / "judge").rglob("*.py")
     assert sum(len(path.read_text().splitlines()) for path in files) <= MOST_LINES
-
-
-def test_one_module_runs_rounds() -> None:
-    """No other module draws an order of sides."""
+    # No other module draws an order of sides.
     drawing = set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -78,15 +73,7 @@ def test_one_module_runs_rounds() -> None:
             if is_random or is_imported:
                 drawing.add(path.relative_to(SOURCE).as_posix())
     assert drawing == DRAWS
-
-
-def _calls(node: ast.AST, name: str) -> bool:
-    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
-    return any(name in (getattr(func, "id", None), getattr(func, "attr", None)) for func in called)
-
-
-def test_one_module_places_processes_in_rounds() -> None:
-    """No other module gives a process its place in a round, or runs jobs in a loop of its own."""
+    # No other module gives a process its place in a round, or runs jobs in a loop of its own.
     placing, looping = set(), set()
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text())
@@ -94,8 +81,12 @@ def test_one_module_places_processes_in_rounds() -> None:
         placing |= {name} if _calls(tree, "RoundPosition") else set()
         loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
         looping |= {name for loop in loops if _calls(loop, "run_jobs")}
-    assert placing == {"services/measurement/rounds.py"}
-    assert looping == LOOPS
+    assert (placing, looping) == ({"services/measurement/rounds.py"}, LOOPS)
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return any(name in (getattr(func, "id", None), getattr(func, "attr", None)) for func in called)
 
 
 def test_the_import_is_cheap() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -24,9 +22,9 @@ VALUES = st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=80)
 
 
 @pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
-def test_independent_samples_have_time_one(estimate) -> None:
-    values = np.random.default_rng(1).standard_normal(20_000)
-    assert estimate(values) == pytest.approx(1.0, abs=0.1)
+def test_independent_samples_have_time_one_and_alternation_is_not_credited(estimate) -> None:
+    assert estimate(np.random.default_rng(1).standard_normal(20_000)) == pytest.approx(1.0, abs=0.1)
+    assert estimate(np.tile([1.0, 2.0], 100)) == 1.0
 
 
 @pytest.mark.parametrize("phi", [0.5, 0.9])
@@ -36,44 +34,28 @@ def test_time_of_an_autoregressive_series_is_the_closed_form(estimate, phi: floa
     assert estimate(values) == pytest.approx((1 + phi) / (1 - phi), rel=0.15)
 
 
-def test_time_of_the_indicator_at_the_median_is_the_closed_form() -> None:
+def test_times_of_dependent_series_are_the_closed_forms() -> None:
     """ρ(k) of 1{x ≤ median} is 2/π · asin φᵏ for a Gaussian process (Sheppard 1899)."""
     values = ar1(np.random.default_rng(3), 30_000, 0.9)
     exact = 1 + 2 * np.sum(2 / np.pi * np.arcsin(0.9 ** np.arange(1, 400)))
     assert integrated_time(values <= np.median(values)) == pytest.approx(exact, rel=0.15)
-
-
-def test_averaging_neighbours_in_a_long_series_changes_nothing() -> None:
     values = ar1(np.random.default_rng(4), 200_000, 0.9)
     parts = [integrated_time(part) for part in np.split(values, 10)]
     assert integrated_time(values) == pytest.approx(np.mean(parts), rel=0.1)
     noise = np.random.default_rng(5).standard_normal(200_000)
     assert integrated_time(noise) == pytest.approx(1.0, abs=0.1)
-
-
-def test_first_order_time_of_a_short_wandering_series_is_less_biased() -> None:
-    """With 300 samples of a time of 199, what matters is to see that there are few."""
+    # With 300 samples of a time of 199, what matters is to see that there are few.
     rng = np.random.default_rng(6)
     series = [ar1(rng, 300, 0.99) for _ in range(60)]
     ours = np.median([autoregressive_time(one) for one in series])
-    plain = np.median([integrated_time(one) for one in series])
-    assert plain < 60 < 100 < ours <= 300
-
-
-def test_a_random_walk_is_worth_one_sample() -> None:
-    walk = np.arange(50.0)
-    assert autoregressive_time(walk) == 50.0
+    assert np.median([integrated_time(one) for one in series]) < 60 < 100 < ours <= 300
+    assert autoregressive_time(np.arange(50.0)) == 50.0
 
 
 @pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
 @pytest.mark.parametrize("value", [0.0, 0.1, -3.0])
 def test_a_constant_series_has_time_one(estimate, value: float) -> None:
     assert estimate(np.full(1000, value)) == 1.0
-
-
-@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
-def test_alternation_is_not_credited(estimate) -> None:
-    assert estimate(np.tile([1.0, 2.0], 100)) == 1.0
 
 
 @pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time, effective_samples])
@@ -103,13 +85,10 @@ def test_levels_of_a_short_series_are_dense_ranks(values: list[float]) -> None:
     assert levels_of(values).tolist() == expected.tolist()
 
 
-def test_levels_are_the_same_on_any_monotone_scale_and_bounded() -> None:
+def test_levels_are_the_same_on_any_scale_and_a_spike_hides_no_wandering() -> None:
     values = np.random.default_rng(7).standard_normal(5000)
     assert levels_of(values).tolist() == levels_of(np.exp(values)).tolist()
     assert levels_of(values).max() == 255
-
-
-def test_a_spike_does_not_hide_a_wandering_series() -> None:
     values = 10 + 0.1 * ar1(np.random.default_rng(8), 5000, 0.95)
     spiked = values.copy()
     spiked[1234] = 1000
@@ -122,20 +101,21 @@ def test_a_spike_does_not_hide_a_wandering_series() -> None:
 @pytest.mark.parametrize(
     ("model", "n", "worth"), [("alexnet", 6_039, 16), ("resnet18", 10_742, 25)]
 )
-def test_recorded_traces_are_worth_what_was_measured(
-    shared: Path, model: str, n: int, worth: int
-) -> None:
+def test_recorded_traces_are_worth_what_was_measured(shared, model, n, worth) -> None:
     text = (shared / "trt10-rtx3060" / f"{model}_fp16.timing.json").read_text(encoding="utf-8")
     values = [one["latencyMs"] for one in json.loads(text)]
-    assert len(values) == n
-    assert effective_samples(values) == pytest.approx(worth, abs=1)
+    assert (len(values), effective_samples(values)) == (n, pytest.approx(worth, abs=1))
     assert effective_samples(levels_of(values)) == pytest.approx(worth, rel=0.15)
 
 
-def test_a_series_comes_back_as_float64() -> None:
+def test_a_series_comes_back_as_float64_or_is_refused() -> None:
     found = as_series([1, 2, 3])
-    assert found.dtype == np.float64
-    assert found.tolist() == [1.0, 2.0, 3.0]
+    assert (found.dtype, found.tolist()) == (np.float64, [1.0, 2.0, 3.0])
+    with pytest.raises(UsageError, match="2 dimensions"):
+        as_series(np.ones((2, 2)))
+    with pytest.raises(UsageError, match="warm-up: 3 values, and 4 are needed") as caught:
+        as_series([1.0, 2.0, 3.0], name="warm-up", at_least=4)
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -144,26 +124,27 @@ def test_what_is_not_finite_is_named_by_its_place(bad: float) -> None:
         as_series([1.0, 2.0, bad, 4.0, bad])
 
 
-def test_two_dimensions_are_refused() -> None:
-    with pytest.raises(UsageError, match="2 dimensions"):
-        as_series(np.ones((2, 2)))
-
-
-def test_too_few_values_are_refused_by_name() -> None:
-    with pytest.raises(UsageError, match="warm-up: 3 values, and 4 are needed") as caught:
-        as_series([1.0, 2.0, 3.0], name="warm-up", at_least=4)
-    assert caught.value.hint
-
-
-def test_the_step_of_a_coarse_clock_is_found() -> None:
+def test_the_step_of_a_coarse_clock_is_found_and_times_stay_above_zero() -> None:
     values = np.random.default_rng(1).normal(5, 0.1, 2000)
     assert quantum(np.round(values / 0.03125) * 0.03125) == 0.03125
-
-
-def test_a_step_is_found_beneath_what_printing_did_to_it() -> None:
     values = np.round(np.random.default_rng(2).normal(5, 0.02, 2000) / 0.0078125) * 0.0078125
     printed = [float(f"{value:.6g}") for value in values]
     assert quantum(printed) == pytest.approx(0.0078125, rel=2e-3)
+    assert quantum(np.full(100, 3.0)) is None
+    assert quantum(np.append(np.full(99, 3.0), 50.0)) is None
+    with pytest.raises(UsageError):
+        quantum([])
+    # Few values halfway between two common ones do not halve the step.
+    values = np.concatenate([np.full(400, 1.0), np.full(3, 1.5), np.full(400, 2.0)])
+    assert quantum(np.concatenate([values, np.full(400, 3.0)])) == 1.0
+    # Half a step below a sample of 0 there are no times; below others there are.
+    times = 0.0005 * np.random.default_rng(5).choice([0, 1, 2], 400, p=[0.8, 0.15, 0.05])
+    found = quantile_interval(times, 0.5)
+    assert found.low == 0
+    assert found.high > 0
+    moved = quantile_interval(times - 0.0005, 0.5)
+    assert moved.low < -0.0005
+    assert moved.high == pytest.approx(found.high - 0.0005)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 5000])
@@ -171,38 +152,8 @@ def test_a_fine_clock_has_no_step(n: int) -> None:
     assert quantum(np.random.default_rng(3).normal(5, 0.1, n)) is None
 
 
-def test_equal_values_have_no_step() -> None:
-    assert quantum(np.full(100, 3.0)) is None
-    assert quantum(np.append(np.full(99, 3.0), 50.0)) is None
-
-
-def test_no_values_are_refused() -> None:
-    with pytest.raises(UsageError):
-        quantum([])
-
-
 def test_trtexecs_float32_step_is_seen_in_its_exported_times(shared: Path) -> None:
     """Times of 4…8 s since the start, in float32 milliseconds: 2⁻¹¹ ms."""
     text = (shared / "trt10-rtx3060/alexnet_fp16.timing.json").read_text(encoding="utf-8")
     values = [one["latencyMs"] for one in json.loads(text)]
     assert quantum(values) == pytest.approx(2**-11, rel=0.01)
-
-
-def test_a_gap_weighs_as_much_as_the_rarer_of_its_ends() -> None:
-    """Few values halfway between two common ones do not halve the step."""
-    values = np.concatenate([np.full(400, 1.0), np.full(3, 1.5), np.full(400, 2.0)])
-    common = np.concatenate([values, np.full(400, 3.0)])
-    assert quantum(common) == 1.0
-
-
-def test_an_interval_of_times_does_not_reach_below_zero() -> None:
-    """Half a step below a sample of 0 there are no times; below others there are."""
-    times = 0.0005 * np.random.default_rng(5).choice([0, 1, 2], 400, p=[0.8, 0.15, 0.05])
-    found = quantile_interval(times, 0.5)
-    assert found is not None
-    assert found.low == 0
-    assert found.high > 0
-    moved = quantile_interval(times - 0.0005, 0.5)
-    assert moved is not None
-    assert moved.low < -0.0005
-    assert moved.high == pytest.approx(found.high - 0.0005)

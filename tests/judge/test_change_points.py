@@ -1,7 +1,3 @@
-"""Where the level of a series changes."""
-
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -26,40 +22,25 @@ def series(*stretches: tuple[float, int], noise: float = 0.005, seed: int = 0) -
 
 
 def sure(values, threshold_pct: float = 2.0) -> list[int]:
-    found = change_points(values, threshold_pct=threshold_pct)
-    return [one.at for one in found if one.is_sure]
+    return [one.at for one in change_points(values, threshold_pct=threshold_pct) if one.is_sure]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_planted_changes_are_found_where_they_are(seed) -> None:
+def test_planted_changes_are_found_and_a_steady_series_has_none(seed) -> None:
     assert sure(series((4.0, 20), (4.3, 15), (3.9, 20), seed=seed)) == [20, 35]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_steady_series_has_none(seed) -> None:
     assert change_points(series((4.0, 60), seed=seed), threshold_pct=2.0) == ()
 
 
-def test_what_is_below_the_threshold_does_not_count() -> None:
+def test_what_counts_as_a_change_and_with_which_interval() -> None:
     values = series((4.0, 30), (4.06, 30), noise=0.002)
-    assert sure(values, 2.0) == []
-    assert sure(values, 1.0) == [30]
-
-
-def test_spikes_are_no_levels() -> None:
+    assert (sure(values, 2.0), sure(values, 1.0)) == ([], [30])
     values = series((4.0, 40))
     values[[7, 20, 21, 33]] *= 1.5
     assert sure(values) == []
-
-
-def test_few_runs_after_a_change_are_a_perhaps() -> None:
     values = series((4.0, 6), (4.5, 1))
     (one,) = change_points(values, threshold_pct=2.0)
     assert (one.at, one.is_sure) == (6, False)
     assert one.estimate.ratio == pytest.approx(1.125, rel=0.02)
-
-
-def test_the_interval_is_of_99_percent_and_leaves_out_1() -> None:
     (one,) = change_points(series((4.0, 12), (4.4, 12)), threshold_pct=2.0)
     assert one.estimate.interval.confidence == 0.99
     assert one.estimate.interval.low > 1.05
@@ -70,26 +51,17 @@ def test_too_few_values_have_no_sure_change(values) -> None:
     assert sure(values) == []
 
 
-def test_equal_values_have_no_noise_and_a_step_among_them_is_found() -> None:
+def test_equal_values_have_no_noise_and_the_noise_is_not_that_of_the_levels() -> None:
     assert change_points([4.0] * 30, threshold_pct=2.0) == ()
     assert sure([4.0] * 10 + [4.4] * 10) == [10]
-
-
-def test_values_without_a_ratio_are_refused() -> None:
     with pytest.raises(UsageError):
         change_points([1.0, 0.0], threshold_pct=2.0)
     with pytest.raises(UsageError):
         change_points([], threshold_pct=2.0)
-
-
-def test_what_a_cut_has_to_earn_grows_with_the_square_of_the_noise() -> None:
     values = np.log(series((1.0, 200)))
     assert penalty_of(10 * values) == pytest.approx(100 * penalty_of(values))
     twice = penalty_of(np.tile(values, 2)) / penalty_of(values)
     assert twice == pytest.approx(np.log(400) / np.log(200), rel=0.05)
-
-
-def test_noise_is_not_that_of_the_levels() -> None:
     quiet, stepped = series((4.0, 60)), series((4.0, 30), (8.0, 30))
     assert noise_of(np.log(stepped)) == pytest.approx(noise_of(np.log(quiet)), rel=0.1)
 
@@ -139,7 +111,6 @@ def test_the_newest_of_an_equal_level_hardly_ever_differ(before: int) -> None:
     missed = 0
     for seed in range(300):
         found = newest_against_level(list(series((4.0, before + 2), noise=0.02, seed=seed)), 0)
-        assert found is not None
         assert found.interval is not None
         missed += not found.interval.low <= 1 <= found.interval.high
     assert missed <= 9
@@ -150,5 +121,4 @@ def test_too_few_of_a_level_are_compared_with_nothing() -> None:
     assert newest_against_level([4.0] * 4, 0) is None  # no interval of 99 %
     assert newest_against_level([4.0] * 9 + [5.0] * 3, 9) is None
     found = newest_against_level([4.0] * 9 + [5.0] * 7, 9)
-    assert found is not None
     assert (found.ratio, found.n_a, found.n_b) == (1.0, 5, 2)

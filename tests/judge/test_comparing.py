@@ -1,7 +1,3 @@
-"""Comparisons of sides of any kind, their answers and their files."""
-
-from __future__ import annotations
-
 import json
 import math
 
@@ -18,30 +14,21 @@ def sides(ratio: float, *, sd: float = 0.02, seed: int = 1) -> tuple[Drawn, Draw
     return Drawn("old", 5.0, 2 * seed, sd), Drawn("new", 5.0 * ratio, 2 * seed + 1, sd)
 
 
-def test_a_difference_is_found_and_said_with_its_interval() -> None:
+def test_each_verdict_is_said_with_its_interval_and_the_next_step() -> None:
     answer = judge.compare(*sides(0.9))
     assert answer.verdict.kind is VerdictKind.FASTER
     assert answer.ended is Ended.DECIDED
     assert answer.pairs[0].sentence.startswith("B is faster: 0.")
     assert "(99 % CI 0." in answer.pairs[0].sentence
     assert answer.next_step is None
-
-
-def test_sides_that_are_the_same_are_said_with_the_excluded_bound() -> None:
     answer = judge.compare(*sides(1.0, sd=0.002))
     assert answer.verdict.kind is VerdictKind.SAME
     assert "no difference above 0." in answer.pairs[0].sentence
-
-
-def test_an_open_verdict_names_the_next_step() -> None:
     answer = judge.compare(*sides(1.012, sd=0.05), rounds=16)
     assert answer.verdict.reason is Reason.INTERVAL_TOO_WIDE
     assert answer.pairs[0].sentence.startswith("inconclusive whether B is faster: ")
     assert answer.next_step is not None
     assert answer.next_step in answer.text()
-
-
-def test_what_no_number_of_rounds_would_settle_ends_early() -> None:
     answer = judge.compare(*sides(1.0, sd=0.5))
     assert answer.ended is Ended.VAIN
     assert answer.measured_rounds < 60
@@ -56,11 +43,21 @@ def test_a_ratio_at_the_threshold_is_measured_on() -> None:
     assert answer.verdict.kind is VerdictKind.SLOWER
 
 
-def test_several_sides_are_compared_with_the_first() -> None:
+def test_several_sides_are_compared_with_the_first_measured_or_recorded() -> None:
     answer = judge.compare(*sides(0.9), Drawn("other", 6.0, 9))
     assert [pair.label for pair in answer.pairs] == ["B", "C"]
     assert [pair.verdict.kind for pair in answer.pairs] == [VerdictKind.FASTER, VerdictKind.SLOWER]
     assert len(answer.text().splitlines()[0:2]) == 2
+    answer = judge.compare(Drawn("old", 5.0, 1), Failing())
+    assert answer.ended is Ended.GIVEN_UP
+    assert answer.failures == (None, "no such model")
+    assert "broken failed: no such model" in answer.text()
+    assert answer.verdict.kind is VerdictKind.INCONCLUSIVE
+    with pytest.raises(UsageError, match="1 sides to compare"):
+        judge.compare(Drawn("old", 5.0, 1))
+    old = judge.Recorded(tuple((5.0 + 0.01 * number,) for number in range(8)), "old")
+    new = judge.Recorded(tuple((4.0 + 0.01 * number,) for number in range(8)), "new")
+    assert judge.compare(old, new, rounds=8).verdict.kind is VerdictKind.FASTER
 
 
 def test_text_markdown_and_json_say_the_same() -> None:
@@ -80,14 +77,6 @@ class Failing:
 
     def measure(self, round_number: int, seconds: float) -> Measured[dict]:
         return Measured(source={}, values=None, failure="no such model")
-
-
-def test_a_side_that_fails_is_named_with_its_reason() -> None:
-    answer = judge.compare(Drawn("old", 5.0, 1), Failing())
-    assert answer.ended is Ended.GIVEN_UP
-    assert answer.failures == (None, "no such model")
-    assert "broken failed: no such model" in answer.text()
-    assert answer.verdict.kind is VerdictKind.INCONCLUSIVE
 
 
 class Interrupting(Drawn):
@@ -117,7 +106,7 @@ def test_an_interrupted_comparison_answers_and_goes_on_from_its_file(tmp_path) -
     assert positions[: len(first.table)] == [entry.position for entry in first.table]
 
 
-def test_a_torn_line_is_dropped(tmp_path) -> None:
+def test_a_torn_line_is_dropped_and_a_file_of_other_sides_refused(tmp_path) -> None:
     kept = tmp_path / "kept.jsonl"
     judge.compare(*sides(0.9), keep=kept)
     lines = kept.read_text().splitlines(keepends=True)
@@ -125,15 +114,15 @@ def test_a_torn_line_is_dropped(tmp_path) -> None:
     answer = judge.compare(*sides(0.9, seed=5), keep=kept)
     assert answer.verdict.kind is VerdictKind.FASTER
     assert kept.read_text().startswith("".join(lines[:6]))
-
-
-def test_a_decided_comparison_measures_nothing_more(tmp_path) -> None:
-    kept = tmp_path / "kept.jsonl"
+    kept = tmp_path / "decided.jsonl"
     first = judge.compare(*sides(0.9), keep=kept)
     again = sides(0.9)
     answer = judge.compare(*again, keep=kept)
     assert [side.measured for side in again] == [0, 0]
     assert answer.verdict == first.verdict
+    judge.compare(*sides(0.9), keep=kept)
+    with pytest.raises(UsageError, match="another experiment: sides was"):
+        judge.compare(Drawn("old", 5.0, 1), Drawn("third", 5.0, 2), keep=kept)
 
 
 @pytest.mark.parametrize("content", ["[]\n", "not json\n", '{"other": 1}\n'])
@@ -145,27 +134,9 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content: str) ->
     assert kept.read_text() == content
 
 
-def test_a_file_of_other_sides_is_refused(tmp_path) -> None:
-    kept = tmp_path / "kept.jsonl"
-    judge.compare(*sides(0.9), keep=kept)
-    with pytest.raises(UsageError, match="another experiment: sides was"):
-        judge.compare(Drawn("old", 5.0, 1), Drawn("third", 5.0, 2), keep=kept)
-
-
 @pytest.mark.parametrize(
     "options", [{"rounds": 7}, {"rounds": 1_001}, {"seconds": 0.0}, {"threshold_pct": -1.0}]
 )
 def test_values_out_of_range(options: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         judge.compare(*sides(1.0), **options)
-
-
-def test_one_side_is_not_a_comparison() -> None:
-    with pytest.raises(UsageError, match="1 sides to compare"):
-        judge.compare(Drawn("old", 5.0, 1))
-
-
-def test_recorded_samples_are_judged_without_measuring() -> None:
-    old = judge.Recorded(tuple((5.0 + 0.01 * number,) for number in range(8)), "old")
-    new = judge.Recorded(tuple((4.0 + 0.01 * number,) for number in range(8)), "new")
-    assert judge.compare(old, new, rounds=8).verdict.kind is VerdictKind.FASTER

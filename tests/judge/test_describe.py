@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,10 +28,9 @@ def latency(values) -> Samples:
 
 
 @given(VALUES)
-def test_figures_are_numpys(values: list[float]) -> None:
+def test_figures_are_numpys_and_intervals_hold_them(values: list[float]) -> None:
     found = describe(latency(values))
-    assert found.metric == "latency"
-    assert found.n == len(values)
+    assert (found.metric, found.n) == ("latency", len(values))
     assert (found.min_ms, found.max_ms) == (min(values), max(values))
     assert found.mean_ms == pytest.approx(np.mean(values))
     assert found.median_ms == np.median(values)
@@ -46,10 +43,6 @@ def test_figures_are_numpys(values: list[float]) -> None:
         (p, percentile(values, p)) for p in (90, 95, 99)
     ]
     assert 1 <= found.effective_n <= found.n
-
-
-@given(VALUES)
-def test_intervals_hold_their_estimates(values: list[float]) -> None:
     found = describe_values(values * 4)
     stated = [(found.median_interval, found.median_ms)]
     stated += [(one.interval, one.value_ms) for one in found.percentiles]
@@ -57,48 +50,47 @@ def test_intervals_hold_their_estimates(values: list[float]) -> None:
         assert interval is None or interval.low <= value <= interval.high
 
 
-def test_throughput_is_the_batch_over_the_mean() -> None:
+def test_throughput_ranks_and_percentiles_of_a_metric() -> None:
     samples = latency([4.0, 6.0])
     assert describe(samples).throughput_per_s == 200.0
     assert describe(samples, batch=8).throughput_per_s == 1600.0
     assert describe(samples, batch=8, one_in_flight=False).throughput_per_s is None
-
-
-def test_a_metric_that_is_nothing_has_no_rate_and_no_relative_spread() -> None:
     found = describe(Samples(metric="h2d", values_ms=frozen(np.zeros(200))))
     assert found.throughput_per_s is None
     assert found.cv_pct is None
     assert found.median_interval is None
+    found = describe(latency(np.arange(1.0, 101.0)), percentiles=(50, 99.9))
+    assert [one.p for one in found.percentiles] == [50, 99.9]
+    assert found.p90_ms is None
+    assert found.percentile(99.9).needed_n == 4603
+    in_double = [max(n - 1 - int((1 - 99 / 100) * n), 0) for n in range(1, 2000)]
+    ours = [nearest_rank(99, n) for n in range(1, 2000)]
+    assert ours != in_double
+    assert max(abs(a - b) for a, b in zip(ours, in_double, strict=True)) == 1
+    with pytest.raises(UsageError, match="no samples"):
+        nearest_rank(50, 0)
+    with pytest.raises(UsageError, match="0 values"):
+        percentile([], 50)
+    assert (median([4.0, 1.0, 3.0, 2.0]), median([3.0, 1.0, 2.0])) == (2.5, 2.0)
+    values = np.random.default_rng(0).lognormal(size=10_001)
+    assert percentile(values, 99) == np.sort(values)[nearest_rank(99, values.size)]
 
 
-def test_independent_samples_count_whole_and_dependent_ones_do_not() -> None:
+def test_percentiles_say_whether_dependent_samples_support_them() -> None:
     rng = np.random.default_rng(1)
     assert describe_values(rng.lognormal(size=2000)).effective_n > 1700
     assert describe_values(5 + ar1(rng, 2000, 0.9)).effective_n < 250
-
-
-def test_percentiles_say_whether_they_are_supported() -> None:
     rng = np.random.default_rng(2)
     few, many = (describe_values(rng.lognormal(size=n)) for n in (100, 2000))
     assert [one.mark for one in few.percentiles] == [None, None, Mark.SAMPLES]
     assert few.percentile(99).interval is None
     assert all(one.mark is None for one in many.percentiles)
     assert all(one.interval for one in many.percentiles)
-
-
-def test_a_percentile_is_not_supported_by_samples_that_depend() -> None:
-    """600 samples would do for p99 if they were independent; slow periods make them few."""
+    # 600 samples would do for p99 if they were independent; slow periods make them few.
     rng = np.random.default_rng(3)
     slow = np.repeat(rng.random(12) < 0.1, 50)
     found = describe_values(1 + slow + 0.01 * rng.standard_normal(600), percentiles=(80, 90))
     assert found.percentile(90).effective_n < found.percentile(90).needed_n
-
-
-def test_percentiles_may_be_chosen() -> None:
-    found = describe(latency(np.arange(1.0, 101.0)), percentiles=(50, 99.9))
-    assert [one.p for one in found.percentiles] == [50, 99.9]
-    assert found.p90_ms is None
-    assert found.percentile(99.9).needed_n == 4603
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -110,32 +102,25 @@ def test_a_handful_of_samples_is_described_without_intervals(n: int) -> None:
     assert all(one.mark is Mark.SAMPLES and not one.interval for one in found.percentiles)
 
 
-def test_no_samples_are_an_error_that_names_the_metric() -> None:
+def test_what_has_no_answer_is_an_error_that_names_the_metric() -> None:
     with pytest.raises(UsageError, match="samples of gpu_compute: 0 values"):
         describe(Samples(metric="gpu_compute", values_ms=frozen([])))
-
-
-def test_a_sample_that_is_not_finite_is_an_error() -> None:
     with pytest.raises(UsageError, match="sample 1 is nan"):
         describe_values([1.0, float("nan")])
-
-
-def test_a_percentile_without_an_answer_is_an_error() -> None:
     with pytest.raises(UsageError, match="percentile 100"):
         describe_values([1.0, 2.0], percentiles=(100,))
 
 
 def bursty_tail(n: int = 4000) -> np.ndarray:
     """Values whose upper tenth comes in two long bursts and whose largest values come evenly."""
-    draw = np.random.default_rng(5)
-    values = draw.normal(1.0, 0.01, n)
+    values = np.random.default_rng(5).normal(1.0, 0.01, n)
     for start in (0, n // 2):
         values[start : start + n // 20] += 1.0
     values[::80] += 5.0
     return values
 
 
-def test_a_percentile_is_sound_only_if_every_lower_one_is() -> None:
+def test_a_percentile_is_sound_by_itself_and_every_lower_one() -> None:
     """p90 and p95 lacked samples and p99 did not, so p99 was stated as sound."""
     found = {each.p: each for each in describe_values(bursty_tail()).percentiles}
     assert found[95.0].effective_n < found[95.0].needed_n
@@ -143,8 +128,12 @@ def test_a_percentile_is_sound_only_if_every_lower_one_is() -> None:
     assert found[99.0].mark is Mark.LOWER
     (alone,) = describe_values(bursty_tail(), percentiles=(99.0,)).percentiles
     assert alone.mark is Mark.LOWER
-    assert alone.n == 4000
-    assert alone.weak_below == found[99.0].weak_below
+    assert (alone.n, alone.weak_below) == (4000, found[99.0].weak_below)
+    # A 97th percentile that was asked for as well marked the 99th.
+    for seed in range(30):
+        values = np.repeat(np.random.default_rng(seed).lognormal(0, 0.3, 900), 2)
+        alone = describe_values(values).percentile(99)
+        assert alone == describe_values(values, percentiles=(91.0, 97.0, 98.0, 99.0)).percentile(99)
 
 
 def slower_end() -> np.ndarray:
@@ -168,15 +157,6 @@ def test_a_percentile_has_its_interval_or_its_mark(values: np.ndarray, mark: Mar
     assert found.interval is None or mark is Mark.SAMPLES
 
 
-def test_other_percentiles_that_are_asked_for_do_not_change_one() -> None:
-    """A 97th percentile that was asked for as well marked the 99th."""
-    for seed in range(30):
-        values = np.repeat(np.random.default_rng(seed).lognormal(0, 0.3, 900), 2)
-        alone = describe_values(values).percentile(99)
-        beside = describe_values(values, percentiles=(91.0, 97.0, 98.0, 99.0)).percentile(99)
-        assert alone == beside
-
-
 SERIES = st.one_of(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=100),
     st.lists(st.integers(1, 20).map(float), min_size=1, max_size=100),
@@ -193,28 +173,25 @@ def test_every_sample_is_counted_once(values: list[float], bins: int | None) -> 
     assert max(found.n_below, found.n_above) <= 0.025 * len(values) + 1
 
 
-def test_width_follows_freedman_and_diaconis() -> None:
+def test_a_spike_does_not_flatten_the_picture_and_levels_stay_two() -> None:
     values = np.random.default_rng(1).normal(5, 0.1, 2000)
     width = np.diff(histogram(values).edges_ms)[0]
     exact = np.histogram_bin_edges(values, bins="fd")
     assert width == pytest.approx(exact[1] - exact[0], rel=0.05)
-
-
-def test_a_spike_does_not_flatten_the_picture() -> None:
     values = np.append(np.random.default_rng(2).normal(5, 0.1, 400), 50.0)
     found = histogram(values)
-    assert found.n_above == 1
-    assert found.n_below == 0
+    assert (found.n_above, found.n_below) == (1, 0)
     assert found.edges_ms[-1] < 6
     assert len(found.counts) >= 8
-
-
-def test_a_second_level_is_no_outlier() -> None:
     rng = np.random.default_rng(3)
     values = np.where(rng.random(2000) < 0.1, 2.0, 1.0) + 0.005 * rng.standard_normal(2000)
     found = histogram(values)
     assert found.edges_ms[-1] > 2
     assert found.n_above < 60
+    rng = np.random.default_rng(7)
+    level = np.where(rng.random(5_000) < 0.3, 40, 60)
+    counts = histogram((level + np.round(rng.normal(0, 2, 5_000))) / 1e3).counts
+    assert min(counts[len(counts) // 3 : 2 * len(counts) // 3]) < max(counts) / 10
 
 
 @pytest.mark.parametrize("bins", [None, 24])
@@ -223,8 +200,7 @@ def test_steps_of_a_clock_make_no_gaps(bins: int | None) -> None:
     for step in (0.0078125, 0.03, 0.1):
         values = np.round(rng.normal(5, 0.1, 5000) / step) * step
         found = histogram(values, bins=bins)
-        middle = found.counts[len(found.counts) // 4 : 3 * len(found.counts) // 4]
-        assert min(middle) > 0
+        assert min(found.counts[len(found.counts) // 4 : 3 * len(found.counts) // 4]) > 0
 
 
 @pytest.mark.parametrize("bins", [None, 40])
@@ -236,14 +212,6 @@ def test_a_sum_of_two_clocks_makes_no_comb(bins: int | None) -> None:
     peak = int(counts.argmax())
     assert (np.diff(counts[: peak + 1]) >= -10).all()  # up to the peak, and down from it
     assert (np.diff(counts[peak:]) <= 10).all()
-
-
-def test_two_levels_of_a_clock_stay_two() -> None:
-    rng = np.random.default_rng(7)
-    level = np.where(rng.random(5_000) < 0.3, 40, 60)
-    counts = histogram((level + np.round(rng.normal(0, 2, 5_000))) / 1e3).counts
-    lowest = min(counts[len(counts) // 3 : 2 * len(counts) // 3])
-    assert lowest < max(counts) / 10
 
 
 @pytest.mark.parametrize(("value", "margin"), [(0.0, 0.5), (3.0, 0.015)])
@@ -266,9 +234,6 @@ def test_bins_hold_whole_steps_of_a_clock_in_their_middle(bins: int | None, step
 def test_columns_for_a_terminal() -> None:
     values = np.random.default_rng(5).lognormal(sigma=0.1, size=1000)
     assert len(histogram(values, bins=16).counts) == 16
-
-
-def test_no_values_or_no_bins_are_refused() -> None:
     with pytest.raises(UsageError, match="0 values"):
         histogram([])
     with pytest.raises(UsageError, match="at least one"):
@@ -295,34 +260,17 @@ def test_rank_is_trtexecs(p: float, n: int, rank: int) -> None:
     assert nearest_rank(p, n) == rank
 
 
-def test_rank_differs_from_double_precision_where_trtexec_does() -> None:
-    in_double = [max(n - 1 - int((1 - 99 / 100) * n), 0) for n in range(1, 2000)]
-    ours = [nearest_rank(99, n) for n in range(1, 2000)]
-    assert ours != in_double
-    assert max(abs(a - b) for a, b in zip(ours, in_double, strict=True)) == 1
-
-
 @pytest.mark.parametrize("p", [-0.1, 100.5, math.nan])
 def test_percentile_outside_0_to_100_is_refused(p: float) -> None:
     with pytest.raises(UsageError, match="outside"):
         nearest_rank(p, 10)
 
 
-def test_no_values_have_no_percentile() -> None:
-    with pytest.raises(UsageError, match="no samples"):
-        nearest_rank(50, 0)
-    with pytest.raises(UsageError, match="0 values"):
-        percentile([], 50)
-
-
 @given(POSITIVE_LISTS, st.floats(0, 100))
-def test_a_percentile_is_one_of_the_values_and_ignores_their_order(
-    values: list[float], p: float
-) -> None:
+def test_a_percentile_is_one_of_the_values_and_ignores_their_order(values, p) -> None:
     found = percentile(values, p)
     assert found in values
-    assert percentile(sorted(values), p) == found
-    assert percentile(values[::-1], p) == found
+    assert (percentile(sorted(values), p), percentile(values[::-1], p)) == (found, found)
 
 
 @given(POSITIVE_LISTS, st.floats(0, 100), st.integers(-8, 8))
@@ -339,13 +287,7 @@ def test_percentiles_do_not_fall(values: list[float], p: float, other: float) ->
 
 @given(POSITIVE_LISTS)
 def test_the_ends_are_the_extremes(values: list[float]) -> None:
-    assert percentile(values, 0) == min(values)
-    assert percentile(values, 100) == max(values)
-
-
-def test_median_of_an_even_count_is_the_mean_of_the_middle_two() -> None:
-    assert median([4.0, 1.0, 3.0, 2.0]) == 2.5
-    assert median([3.0, 1.0, 2.0]) == 2.0
+    assert (percentile(values, 0), percentile(values, 100)) == (min(values), max(values))
 
 
 @pytest.mark.parametrize(("p", "n"), [(90, 44), (95, 90), (99, 459), (99.9, 4603), (50, 7)])
@@ -354,9 +296,7 @@ def test_needed_samples_are_loadgens(p: float, n: int) -> None:
 
 
 @given(st.floats(1, 99.9), st.floats(0.5, 0.999))
-def test_needed_samples_is_the_smallest_number_that_reaches_beyond(
-    p: float, confidence: float
-) -> None:
+def test_needed_samples_is_the_smallest_number_that_reaches_beyond(p, confidence) -> None:
     tail = min(p, 100 - p) / 100
     n = needed_samples(p, confidence)
     assert scipy.stats.binom.sf(0, n, tail) >= confidence - 1e-9
@@ -367,8 +307,3 @@ def test_needed_samples_is_the_smallest_number_that_reaches_beyond(
 def test_needed_samples_refuses_what_has_no_answer(p: float, confidence: float) -> None:
     with pytest.raises(UsageError):
         needed_samples(p, confidence)
-
-
-def test_percentile_of_a_large_array_is_the_sorted_value() -> None:
-    values = np.random.default_rng(0).lognormal(size=10_001)
-    assert percentile(values, 99) == np.sort(values)[nearest_rank(99, values.size)]

@@ -1,7 +1,3 @@
-"""The round engine: order, repeats, looks, ends."""
-
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 
@@ -64,12 +60,8 @@ def test_every_side_once_a_round_in_an_order_that_the_seed_draws() -> None:
     run(again, 3, seed=5)
     run(other, 3, seed=6)
     assert all(sorted(order) == [0, 1, 2] for order in in_rounds(first, 3))
-    assert len(in_rounds(first, 3)) == LOOKS[-1]
-    assert first.seen == again.seen
+    assert (len(in_rounds(first, 3)), first.seen) == (LOOKS[-1], again.seen)
     assert first.seen != other.seen
-
-
-def test_every_order_of_a_round_is_as_likely_after_any_other() -> None:
     source = Source()
     run(source, seed=3, looks=(1_000,))
     pairs = Counter(pairwise(in_rounds(source, 2)))
@@ -77,7 +69,7 @@ def test_every_order_of_a_round_is_as_likely_after_any_other() -> None:
     assert all(abs(count - 250) < 50 for count in pairs.values())
 
 
-def test_it_is_asked_at_the_looks_and_at_no_other_time() -> None:
+def test_it_is_asked_at_the_looks_and_ends_when_more_would_not_settle_it() -> None:
     asked: list[int] = []
 
     def stands(experiment: Experiment[int]) -> Standing:
@@ -88,15 +80,12 @@ def test_it_is_asked_at_the_looks_and_at_no_other_time() -> None:
     assert asked == list(LOOKS[:2])
     assert experiment.ended is Ended.DECIDED
     assert len(experiment.whole_rows()) == LOOKS[1]
-
-
-def test_what_more_rounds_would_not_settle_ends() -> None:
     assert run(Source(), stands=lambda _: Standing.VAIN).ended is Ended.VAIN
     experiment = run(Source(), is_vain=lambda _: True)
     assert (experiment.ended, len(experiment.whole_rows())) == (Ended.VAIN, 1)
 
 
-def test_a_disturbed_measurement_is_taken_again_and_both_are_kept() -> None:
+def test_a_disturbed_measurement_is_taken_again_up_to_a_quarter() -> None:
     source = Source()
     source.disturbed = {(1, 3, 0)}
     experiment = run(source, looks=(LOOKS[0],))
@@ -104,17 +93,11 @@ def test_a_disturbed_measurement_is_taken_again_and_both_are_kept() -> None:
     assert [(entry.position.side, entry.position.round) for entry in again] == [(1, 3)]
     assert len(experiment.table) == 2 * LOOKS[0] + 1
     assert experiment.whole_rows()[3][1].measured is again[0].measured
-
-
-def test_a_round_that_stays_disturbed_does_not_count() -> None:
     source = Source()
     source.disturbed = {(1, 3, 0), (1, 3, 1), (0, 5, 0), (0, 5, 1)}
     experiment = run(source, looks=(LOOKS[0],))
     assert len(experiment.whole_rows()) == LOOKS[0]
     assert experiment.tally((LOOKS[0],)).counting == LOOKS[0] - 2
-
-
-def test_no_more_is_repeated_than_a_quarter() -> None:
     source = Source()
     source.disturbed = {(side, number, 0) for side in (0, 1) for number in range(1_000)}
     run(source, looks=(8,))
@@ -128,22 +111,16 @@ def test_a_side_that_is_unstable_by_itself_takes_no_more_rounds(every: int) -> N
     assert len(run(source).whole_rows()) == LOOKS[-1]
 
 
-def test_a_failed_measurement_is_taken_again_at_once() -> None:
+def test_a_failed_measurement_is_taken_again_at_once_unless_it_failed_for_good() -> None:
     source = Source()
     source.failing = {(1, 3, 0)}
     experiment = run(source, looks=(LOOKS[0],))
     assert len(experiment.whole_rows()) == LOOKS[0]
     assert sum(entry.measured.failure == "gone" for entry in experiment.table) == 1
-
-
-def test_a_side_that_goes_on_failing_ends_it() -> None:
     source = Source()
     source.failing = {(1, number, attempt) for number in range(20) for attempt in (0, 1)}
     assert run(source).ended is Ended.GIVEN_UP
     assert sum(position.side for position in source.seen) == GIVE_UP_AFTER
-
-
-def test_a_side_that_failed_for_good_is_not_tried_again() -> None:
     source = Source()
     source.failing, source.is_final = {(1, 0, 0)}, True
     assert run(source).ended is Ended.GIVEN_UP
@@ -156,9 +133,6 @@ def test_an_interrupt_leaves_what_was_measured() -> None:
     experiment = run(source)
     assert experiment.ended is Ended.INTERRUPTED
     assert len(experiment.whole_rows()) == 4
-
-
-def test_an_interrupt_before_the_first_round_is_raised() -> None:
     source = Source()
     source.interrupted = (1, 0)
     with pytest.raises(KeyboardInterrupt):
@@ -184,44 +158,26 @@ def test_a_continued_experiment_is_the_whole_one(cut: tuple[int, int]) -> None:
     complete = [entry for entry in begun.table if entry.position.round < len(begun.whole_rows())]
     Experiment(2, rest, seed=7, recorded=complete).run(Rules(**noting("cut")))
     seen = [*(entry.position for entry in complete), *rest.seen]
-    assert seen == whole.seen
-    assert sorted(set(looks["cut"])) == looks["whole"]
+    assert (seen, sorted(set(looks["cut"]))) == (whole.seen, looks["whole"])
 
 
-def test_the_maximum_time_ends_it_after_the_fewest_rounds() -> None:
+def test_the_maximum_time_and_lost_sides_end_it() -> None:
     experiment = run(Source(), max_time_s=0.0, min_rounds=5)
     assert (experiment.ended, len(experiment.whole_rows())) == (Ended.LATE, 5)
-
-
-def test_time_left_is_that_of_the_rounds_ahead() -> None:
     experiment = run(Source(), looks=(8, 16), max_time_s=0.0)
     near, far = experiment.left_s((8, 16), 1)
     assert 0 < near < far
     assert far / near == pytest.approx(15 / 7)
     assert Experiment(2, Source()).left_s((8,), 0) is None
-
-
-def test_sides_can_become_fewer() -> None:
-    source = Source()
-    experiment = Experiment(3, source, seed=1)
+    experiment = Experiment(3, Source())
+    assert (experiment.run_round(deadline=0.0), experiment.whole_rows()) == ({}, [])
+    assert len(experiment.table) == 1
+    experiment = Experiment(3, Source(), seed=1)
     assert set(experiment.run_round()) == {0, 1, 2}
     assert set(experiment.run_round([0, 2])) == {0, 2}
     assert len(experiment.whole_rows()) == 1
-
-
-def test_a_round_that_the_deadline_cuts_off_gives_nothing() -> None:
-    experiment = Experiment(3, Source())
-    assert experiment.run_round(deadline=0.0) == {}
-    assert experiment.whole_rows() == []
-    assert len(experiment.table) == 1
-
-
-def test_without_sides() -> None:
     with pytest.raises(UsageError, match="without sides"):
         Experiment(0, Source())
-
-
-def test_looks_of_the_usual_number_are_the_usual_ones() -> None:
     assert looks_up_to(LOOKS[-1]) == LOOKS
 
 
@@ -248,8 +204,7 @@ class Levels:
 @pytest.mark.parametrize(("factor", "rounds"), [(5.0, 3), (0.2, 3), (1.2, 8)])
 def test_an_obvious_difference_ends_at_the_early_look(factor: float, rounds: int) -> None:
     experiment = Experiment(2, Levels(0.02, 1.0, factor))
-    ended = experiment.run(Rules(stands=lambda _: Standing.DECIDED))
-    assert ended is Ended.DECIDED
+    assert experiment.run(Rules(stands=lambda _: Standing.DECIDED)) is Ended.DECIDED
     assert len(experiment.whole_rows()) == rounds
 
 

@@ -1,17 +1,9 @@
 """Binomial tests against SciPy's distribution, and counts that MLPerf's rules print."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from enginescope.judge.stats.mlperf_queries import (
-    binomial_cumulative,
-    decisive_queries,
-    discarded_queries,
-    needed_queries,
-    share_is_below,
-)
+from enginescope.judge.stats import mlperf_queries
 
 #: Queries that one slower one needs, as LoadGen prints them.
 PRINTED = {90.0: 64, 99.0: 662}
@@ -23,42 +15,41 @@ def test_the_cumulative_distribution_is_the_binomial_one(n: int, share: float) -
     stats = pytest.importorskip("scipy.stats")
     most = min(n, 200)
     expected = stats.binom.cdf(np.arange(most + 1), n, share)
-    assert binomial_cumulative(n, share, most) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert mlperf_queries.binomial_cumulative(n, share, most) == pytest.approx(
+        expected, rel=1e-9, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("p", PRINTED)
 def test_the_least_number_of_queries_is_loadgen_s(p: float) -> None:
-    assert needed_queries(1, p) == PRINTED[p]
-    assert discarded_queries(PRINTED[p] - 1, p) is None
-    assert discarded_queries(PRINTED[p], p) == 1
+    assert mlperf_queries.needed_queries(1, p) == PRINTED[p]
+    assert mlperf_queries.discarded_queries(PRINTED[p] - 1, p) is None
+    assert mlperf_queries.discarded_queries(PRINTED[p], p) == 1
 
 
 @pytest.mark.parametrize("p", [90.0, 97.0, 99.0, 99.9])
 @pytest.mark.parametrize("slow", [0, 1, 7, 60])
 def test_what_needs_n_queries_is_discarded_of_n(slow: int, p: float) -> None:
-    n = needed_queries(slow, p)
+    n = mlperf_queries.needed_queries(slow, p)
     if slow:
-        assert discarded_queries(n, p) == slow
-        assert (discarded_queries(n - 1, p) or 0) < slow
+        assert mlperf_queries.discarded_queries(n, p) == slow
+        assert (mlperf_queries.discarded_queries(n - 1, p) or 0) < slow
 
 
-def test_a_share_is_judged_with_its_error() -> None:
-    assert share_is_below(0, 1_000, 0.01, 0.025) is True
-    assert share_is_below(40, 1_000, 0.01, 0.025) is False
-    assert share_is_below(10, 1_000, 0.01, 0.025) is None
-    assert share_is_below(0, 20, 0.01, 0.025) is None  # too few to say
-    assert share_is_below(0, 0.4, 0.01, 0.025) is None
+def test_a_share_is_judged_with_its_error_and_wrong_verdicts_are_rare() -> None:
+    assert mlperf_queries.share_is_below(0, 1_000, 0.01, 0.025) is True
+    assert mlperf_queries.share_is_below(40, 1_000, 0.01, 0.025) is False
+    assert mlperf_queries.share_is_below(10, 1_000, 0.01, 0.025) is None
+    assert mlperf_queries.share_is_below(0, 20, 0.01, 0.025) is None  # too few to say
+    assert mlperf_queries.share_is_below(0, 0.4, 0.01, 0.025) is None
+    draws = np.random.default_rng(5).binomial(2_000, 0.01, 4_000)
+    verdicts = [mlperf_queries.share_is_below(int(slow), 2_000, 0.01, 0.025) for slow in draws]
+    assert verdicts.count(True) / 4_000 <= 0.03
+    assert verdicts.count(False) / 4_000 <= 0.03
 
 
 @pytest.mark.parametrize("p", [50.0, 90.0, 99.0, 99.9])
 def test_the_least_number_that_decides_is_exact(p: float) -> None:
-    n = decisive_queries(p, 0.025)
-    assert share_is_below(0, n, 1 - p / 100, 0.025) is True
-    assert share_is_below(0, n - 1, 1 - p / 100, 0.025) is None
-
-
-def test_wrong_verdicts_are_as_rare_as_stated() -> None:
-    draws = np.random.default_rng(5).binomial(2_000, 0.01, 4_000)
-    verdicts = [share_is_below(int(slow), 2_000, 0.01, 0.025) for slow in draws]
-    assert verdicts.count(True) / 4_000 <= 0.03
-    assert verdicts.count(False) / 4_000 <= 0.03
+    n = mlperf_queries.decisive_queries(p, 0.025)
+    assert mlperf_queries.share_is_below(0, n, 1 - p / 100, 0.025) is True
+    assert mlperf_queries.share_is_below(0, n - 1, 1 - p / 100, 0.025) is None

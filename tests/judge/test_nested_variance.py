@@ -1,7 +1,3 @@
-"""Variance components of builds, processes and iterations; the best number of each."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -41,9 +37,12 @@ def drawn(draw, builds, processes, sds):
     return found
 
 
-def test_two_builds_of_two_processes_are_enough() -> None:
+def test_two_builds_of_two_processes_are_enough_and_shares_add_up() -> None:
     two = drawn(np.random.default_rng(4), 2, 2, (0.02, 0.005, 0.001))
     assert all(one.variance >= 0 for one in variance_components(two))
+    components = variance_components(drawn(np.random.default_rng(3), 8, 3, (0.02, 0.005, 0.002)))
+    assert sum(one.share_pct for one in components) == pytest.approx(100)
+    assert [one.level for one in components] == ["build", "process", "iteration"]
 
 
 def share_covered(sds, *, sets=400, builds=10, processes=3, seed=1):
@@ -75,12 +74,6 @@ def test_no_variation_is_invented_between_equal_builds() -> None:
     assert len(negative) > 100  # unbiased: about half lie below 0 …
     assert {one.sd_pct for one in negative} == {0.0}  # … and are called none
     assert means[0] == pytest.approx(0, abs=(0.005**2) / 30)
-
-
-def test_shares_add_up() -> None:
-    components = variance_components(drawn(np.random.default_rng(3), 8, 3, (0.02, 0.005, 0.002)))
-    assert sum(one.share_pct for one in components) == pytest.approx(100)
-    assert [one.level for one in components] == ["build", "process", "iteration"]
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.8])

@@ -1,7 +1,3 @@
-"""What processes of the same work differ by."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,12 +9,9 @@ from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.run_to_run import POWER, scatter_of, smallest_difference
 
 
-def test_the_scatter_of_normal_processes() -> None:
+def test_the_scatter_of_normal_processes_in_any_unit() -> None:
     medians = 3.0 * np.exp(0.01 * np.random.default_rng(1).standard_normal(2_000))
     assert scatter_of(list(medians)) == pytest.approx(1.96 * 0.01, rel=0.05)
-
-
-def test_the_unit_does_not_matter() -> None:
     medians = [1.0, 1.02, 0.99, 1.01]
     assert scatter_of(medians) == pytest.approx(scatter_of([1e3 * one for one in medians]))
 
@@ -38,15 +31,9 @@ def test_the_smallest_difference_is_found_as_often_as_said() -> None:
         for _ in range(1_000)
     ]
     assert np.mean(seen) == pytest.approx(POWER, abs=0.05)
-
-
-def test_four_times_the_rounds_see_half_the_difference() -> None:
     differences = 0.01 * np.random.default_rng(4).standard_normal(20)
     some, many = (smallest_difference(differences, n) for n in (40, 160))
     assert many == pytest.approx(some / 2, rel=0.15)
     assert smallest_difference(differences, 240) == pytest.approx(many / math.sqrt(1.5))
-
-
-def test_an_offset_of_one_side_is_no_noise_and_few_rounds_see_nothing() -> None:
     assert smallest_difference([0.01, -0.01, 0.02], 6) is None
     assert smallest_difference([0.0] * 8, LOOKS[0]) == 0.0

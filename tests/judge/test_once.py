@@ -1,7 +1,3 @@
-"""Statistics of samples that cannot change are computed once, of others each time."""
-
-from __future__ import annotations
-
 import gc
 
 import numpy as np
@@ -27,17 +23,13 @@ def total():
     return total, calls
 
 
-def test_once_for_each_series_and_what_else_is_asked(total) -> None:
+def test_once_for_each_series_and_each_time_for_what_may_change(total) -> None:
     compute, calls = total
     one, two = frozen([1.0, 2.0]), frozen([1.0, 2.0])
     assert [compute(one), compute(one), compute(one, 2.0), compute(one, 2.0)] == [3, 3, 6, 6]
     assert compute(two) == 3
     assert compute(one, 1.0, two) == compute(one, 1.0, two) == 6
     assert len(calls) == 4
-
-
-def test_what_may_change_is_computed_each_time(total) -> None:
-    compute, _ = total
     values = np.array([1.0, 2.0])
     part = values[:1]
     part.setflags(write=False)
@@ -73,6 +65,5 @@ def test_the_notices_and_the_summary_of_a_run_share_their_interval(monkeypatch) 
     notices_of(samples)
     again = len(calls)
     assert count > 0
-    assert describe(samples) == first
-    assert notices_of(samples) == notices_of(samples)
+    assert (describe(samples), notices_of(samples)) == (first, notices_of(samples))
     assert len(calls) == again

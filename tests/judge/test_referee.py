@@ -1,7 +1,3 @@
-"""Sessions of proposals: what is accepted, and at which error."""
-
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -14,18 +10,34 @@ from tests.judge.simulated import Drawn
 
 
 def test_the_errors_of_all_proposals_add_up_to_less_than_the_sessions() -> None:
-    total = sum(error_of(number, 100) for number in range(5_000))
-    assert ERROR * 0.99 < total <= ERROR
+    assert ERROR * 0.99 < sum(error_of(number, 100) for number in range(5_000)) <= ERROR
     assert error_of(0, 100) == error_of(99, 100) == 2 * error_of(100, 100)
+    with pytest.raises(UsageError, match="proposals: 0"):
+        judge.Session(Drawn("first", 5.0, 1), proposals=0)
 
 
-def test_a_real_gain_becomes_the_champion() -> None:
+def test_what_becomes_the_champion_and_what_costs_error() -> None:
     session = judge.Session(Drawn("first", 5.0, 1))
     faster = Drawn("faster", 4.5, 2)
     judged = session.propose(faster)
     assert judged.ruling is Ruling.ACCEPTED
     assert session.champion is faster
     assert judged.answer.pairs[0].sentence.startswith("B is faster")
+    champion = Drawn("first", 5.0, 1)
+    session = judge.Session(champion)
+    judged = session.propose(Drawn("slower", 5.5, 2))
+    assert judged.ruling is Ruling.NOT_FASTER
+    assert judged.answer.measured_rounds == 8
+    assert session.champion is champion
+    session = judge.Session(Drawn("first", 5.0, 1, sd=0.001), threshold_pct=5.0)
+    assert session.propose(Drawn("a little", 4.9, 2, sd=0.001)).ruling is Ruling.NOT_FASTER
+    session = judge.Session(
+        Drawn("first", 5.0, 1), check=lambda side: "sums differ" if side.name == "wrong" else None
+    )
+    wrong = Drawn("wrong", 1.0, 2)
+    judged = session.propose(wrong)
+    assert (judged.ruling, judged.why, wrong.measured) == (Ruling.WRONG, "sums differ", 0)
+    assert session.propose(Drawn("right", 4.0, 3)).error == judged.error
 
 
 class Interrupted(Drawn):
@@ -46,30 +58,6 @@ def test_an_interrupt_ends_the_search_and_accepts_nothing(monkeypatch, tmp_path)
         session.propose(Interrupted("faster", 4.5, 2))
     assert session.champion_name == "first"
     assert json.loads(file.read_text().splitlines()[-1])["ruling"] == "inconclusive"
-
-
-def test_what_is_not_faster_ends_early_and_changes_nothing() -> None:
-    champion = Drawn("first", 5.0, 1)
-    session = judge.Session(champion)
-    judged = session.propose(Drawn("slower", 5.5, 2))
-    assert judged.ruling is Ruling.NOT_FASTER
-    assert judged.answer.measured_rounds == 8
-    assert session.champion is champion
-
-
-def test_a_gain_below_the_threshold_is_not_accepted() -> None:
-    session = judge.Session(Drawn("first", 5.0, 1, sd=0.001), threshold_pct=5.0)
-    assert session.propose(Drawn("a little", 4.9, 2, sd=0.001)).ruling is Ruling.NOT_FASTER
-
-
-def test_wrong_outputs_are_not_measured_and_cost_no_error() -> None:
-    session = judge.Session(
-        Drawn("first", 5.0, 1), check=lambda side: "sums differ" if side.name == "wrong" else None
-    )
-    wrong = Drawn("wrong", 1.0, 2)
-    judged = session.propose(wrong)
-    assert (judged.ruling, judged.why, wrong.measured) == (Ruling.WRONG, "sums differ", 0)
-    assert session.propose(Drawn("right", 4.0, 3)).error == judged.error
 
 
 def test_a_session_goes_on_from_its_file(tmp_path) -> None:
@@ -95,8 +83,3 @@ def test_sessions_of_no_gain_hardly_ever_accept_any() -> None:
             for number in range(1, 20)
         )
     assert accepted == 0
-
-
-def test_proposals_are_counted_from_one() -> None:
-    with pytest.raises(UsageError, match="proposals: 0"):
-        judge.Session(Drawn("first", 5.0, 1), proposals=0)

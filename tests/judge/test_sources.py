@@ -1,7 +1,3 @@
-"""Sides of any kind: functions, commands, programs that speak JSONL, records."""
-
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -17,20 +13,15 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def test_a_function_gives_times_in_ms() -> None:
+def test_a_function_gives_times_in_ms_or_fails_its_side() -> None:
     measured = source_of(lambda: time.sleep(0.002), 0).measure(0, 0.05)
     assert measured.failure is None
     assert 2.0 <= float(min(measured.values)) < 50.0
     assert measured.source == {"calls_per_sample": 1}
-
-
-def test_a_sample_of_a_short_function_is_of_many_calls() -> None:
     measured = Function(lambda: None, "nothing").measure(0, 0.05)
     assert measured.source["calls_per_sample"] > 1
     assert float(min(measured.values)) < 0.02
 
-
-def test_a_function_that_raises_is_a_failure_of_its_side() -> None:
     def broken() -> None:
         raise ValueError("no input")
 
@@ -40,15 +31,17 @@ def test_a_function_that_raises_is_a_failure_of_its_side() -> None:
     assert measured.failure == "ValueError: no input"
 
 
-def test_a_command_is_timed_as_a_whole_process() -> None:
+def test_a_command_is_timed_as_a_whole_process_and_a_program_by_its_protocol() -> None:
     measured = judge.command(python("import time; time.sleep(0.05)")).measure(0, 0.01)
     assert len(measured.values) == 1
     assert float(measured.values[0]) > 50.0
-
-
-def test_a_failing_command_says_its_status_and_its_last_words() -> None:
     measured = judge.command(python("raise SystemExit('no model')")).measure(0, 0.01)
     assert measured.failure == "exit status 1: no model"
+    measured = judge.program(python(TALKING)).measure(4, 0.1)
+    assert measured.values.tolist() == pytest.approx([5.5e-3] * 3)
+    assert measured.source == {"name": "mine", "device": "x"}
+    hung = Program(tuple(python("import time; time.sleep(60)")), "hung", 0.3)
+    assert "longer than 0.3 s" in hung.measure(0, 0.1).failure
 
 
 @pytest.mark.parametrize("make", [judge.command, judge.program])
@@ -65,12 +58,6 @@ print(json.dumps({"type": "hello", "name": "mine", "device": "x"}))
 wanted = json.loads(sys.stdin.readline())
 print(json.dumps({"type": "samples", "values": [wanted["round"] + 1.5] * 3, "unit": "us"}))
 """
-
-
-def test_a_program_speaks_the_protocol_between_its_own_words() -> None:
-    measured = judge.program(python(TALKING)).measure(4, 0.1)
-    assert measured.values.tolist() == pytest.approx([5.5e-3] * 3)
-    assert measured.source == {"name": "mine", "device": "x"}
 
 
 @pytest.mark.parametrize(
@@ -93,11 +80,6 @@ def test_what_a_program_says_wrong_is_its_failure(message: object, failure: str)
     assert failure in measured.failure
 
 
-def test_a_hung_program_is_killed() -> None:
-    hung = Program(tuple(python("import time; time.sleep(60)")), "hung", 0.3)
-    assert "longer than 0.3 s" in hung.measure(0, 0.1).failure
-
-
 def test_a_function_in_a_fresh_process(tmp_path, monkeypatch) -> None:
     (tmp_path / "mine.py").write_text("import os\ndef own(): return os.getpid()\nVALUE = 3\n")
     monkeypatch.chdir(tmp_path)
@@ -109,10 +91,12 @@ def test_a_function_in_a_fresh_process(tmp_path, monkeypatch) -> None:
     assert judge.fresh("mine:VALUE").measure(0, 0.05).failure == "mine:VALUE is not callable"
 
 
-def test_recorded_rounds_end() -> None:
+def test_recorded_rounds_end_and_an_empty_command_is_refused() -> None:
     recorded = judge.Recorded(((1.0, 2.0),), "old")
     assert recorded.measure(0, 1.0).values.tolist() == [1.0, 2.0]
     assert recorded.measure(1, 1.0).failure == "only 1 rounds are recorded"
+    with pytest.raises(UsageError, match="empty command"):
+        judge.command("  ")
 
 
 @pytest.mark.parametrize(
@@ -127,8 +111,3 @@ def test_what_is_not_a_side(side: object, message: str) -> None:
 def test_a_function_has_a_module(name: str) -> None:
     with pytest.raises(UsageError, match="not a function"):
         judge.fresh(name)
-
-
-def test_an_empty_command() -> None:
-    with pytest.raises(UsageError, match="empty command"):
-        judge.command("  ")

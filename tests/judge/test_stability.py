@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -18,8 +16,7 @@ from tests.judge.draws import ar1, two_levels
 
 
 def notices(values) -> dict[str, Notice]:
-    samples = Samples(metric="latency", values_ms=frozen(values))
-    found = notices_of(samples)
+    found = notices_of(Samples(metric="latency", values_ms=frozen(values)))
     by_code = {one.code: one for one in found}
     assert len(by_code) == len(found)
     return by_code
@@ -29,30 +26,26 @@ def quiet(seed: int, n: int = 1000) -> np.ndarray:
     return 5 + 0.05 * np.random.default_rng(seed).standard_normal(n)
 
 
-def test_nothing_is_said_of_a_quiet_series() -> None:
+def test_nothing_is_said_of_a_quiet_series_but_for_the_step_of_its_timer() -> None:
     assert [notices(quiet(seed)) for seed in range(20)] == [{}] * 20
-
-
-def test_nothing_is_said_of_a_metric_that_is_nothing() -> None:
     assert notices(np.zeros(10)) == {}
+    found = notices(np.round(quiet(8), 1))["W-TIMER"]
+    assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
+    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
+    found = notices(np.round(quiet(9) / 0.0625) * 0.0625)["W-TIMER"]
+    assert found.evidence["step_ms"] == 0.0625
+    assert "W-TIMER" not in notices(np.round(quiet(9), 2))
 
 
-def test_few_samples() -> None:
+def test_few_dependent_and_unconverged_samples_are_told() -> None:
     found = notices(quiet(1, 40))["W-FEW-SAMPLES"]
-    assert found.message == "40 samples; measure at least 100"
-    assert found.evidence["n"] == 40
+    assert (found.message, found.evidence["n"]) == ("40 samples; measure at least 100", 40)
     assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; measure at least 100"
-
-
-def test_many_samples_worth_few() -> None:
     found = notices(5 + 0.02 * ar1(np.random.default_rng(2), 2000, 0.99))["W-FEW-SAMPLES"]
     assert found.evidence["effective_n"] < 30
     assert found.message.startswith(
         "strongly autocorrelated: 2,000 samples, effective sample size "
     )
-
-
-def test_not_converged() -> None:
     values = np.random.default_rng(3).lognormal(sigma=0.8, size=150)
     found = notices(values)["W-NOT-CONVERGED"]
     assert found.evidence["half_width_pct"] > 5
@@ -60,7 +53,7 @@ def test_not_converged() -> None:
     assert "W-NOT-CONVERGED" not in notices(np.tile(quiet(3), 2))
 
 
-def test_drift() -> None:
+def test_drift_two_levels_and_outliers_are_told_with_their_size() -> None:
     found = notices(quiet(4) * (1 + 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
     first, last, change = (found.evidence[key] for key in ("first_ms", "last_ms", "change_pct"))
     assert change == pytest.approx(4, abs=0.4)
@@ -70,18 +63,12 @@ def test_drift() -> None:
     falling = notices(quiet(4) * (1 - 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
     assert "% below the first third's" in falling.message
     assert falling.evidence["change_pct"] < -3
-
-
-def test_two_levels() -> None:
     found = notices(4 * two_levels(np.random.default_rng(5), 2000))["W-BIMODAL"]
     assert found.evidence["gap_pct"] == pytest.approx(5, abs=0.2)
     low, high, share = (found.evidence[key] for key in ("low_ms", "high_ms", "share_high_pct"))
     assert share == pytest.approx(30, abs=3)
     assert found.evidence["gap_pct"] == pytest.approx(100 * (high / low - 1))
     assert found.message.startswith("latency is bimodal: 4.0")
-
-
-def test_outliers_by_share() -> None:
     values = quiet(6, 2000)
     values[500] = 50.0
     assert not {"W-OUTLIERS", "I-OUTLIERS"} & set(notices(values))
@@ -97,8 +84,7 @@ def test_outliers_by_share() -> None:
 def test_slow_first_runs() -> None:
     values = quiet(7)
     values[0] = 10.0
-    one = notices(values)["W-FIRST-RUNS"]
-    assert one.message.startswith("the first sample is ")
+    assert notices(values)["W-FIRST-RUNS"].message.startswith("the first sample is ")
     values[:3] = 10.0
     three = notices(values)["W-FIRST-RUNS"]
     median = float(np.median(values))
@@ -155,25 +141,10 @@ def test_the_end_of_a_warm_up_is_its_last_tenth_and_at_least_ten() -> None:
 
     assert warmup_end_ms((180, 9.0), (11, 5.0), (9, 7.0)) == 5.0
     assert warmup_end_ms((15, 9.0), (6, 5.0), (4, 7.0)) == 5.0
-
-
-def test_a_first_run_that_no_figure_shows() -> None:
     values = quiet(7)
     values[0] = 1.15 * np.median(values)
     assert outlier_scores(values)[0] > LIMIT
     assert "W-FIRST-RUNS" not in notices(values)
-
-
-def test_timer_names_the_step_of_the_samples() -> None:
-    found = notices(np.round(quiet(8), 1))["W-TIMER"]
-    assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
-    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
-
-
-def test_timer_by_what_the_values_show() -> None:
-    found = notices(np.round(quiet(9) / 0.0625) * 0.0625)["W-TIMER"]
-    assert found.evidence["step_ms"] == 0.0625
-    assert "W-TIMER" not in notices(np.round(quiet(9), 2))
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=150))
@@ -249,30 +220,18 @@ def test_two_levels_are_found_and_described(n: int) -> None:
         assert found.share_high == pytest.approx(0.3, abs=0.15)
 
 
-def test_order_and_unit_do_not_matter() -> None:
+def test_two_levels_ignore_order_unit_spikes_and_hairs() -> None:
     values = two_levels(np.random.default_rng(3), 1000)
     found, again = two_modes(values), two_modes(np.sort(values) * 1024)
     assert again.low == 1024 * found.low
     assert again.valley == pytest.approx(1024 * found.valley)
-
-
-def test_spikes_beside_two_levels_do_not_hide_them() -> None:
     rng = np.random.default_rng(4)
     values = np.where(rng.random(5000) < 0.01, 40.0, two_levels(rng, 5000))
     assert two_modes(values).high == pytest.approx(1.05, abs=0.003)
-
-
-def test_a_few_samples_elsewhere_are_no_mode() -> None:
     assert two_modes(two_levels(np.random.default_rng(5), 2000, share=0.05)) is None
-
-
-def test_levels_a_hair_apart_are_not_worth_a_word() -> None:
     rng = np.random.default_rng(6)
     values = np.where(rng.random(2000) < 0.3, 1.003, 1.0) + 0.0002 * rng.standard_normal(2000)
     assert two_modes(values) is None
-
-
-def test_too_few_or_equal_values_have_no_modes() -> None:
     assert two_modes(two_levels(np.random.default_rng(7), 99)) is None
     assert two_modes(np.full(500, 2.0)) is None
 
@@ -281,12 +240,25 @@ def noise(seed: int, n: int) -> np.ndarray:
     return 0.01 * np.random.default_rng(seed).standard_normal(n)
 
 
-def test_a_ramp_is_found_with_its_size() -> None:
+def test_a_ramp_and_a_fall_are_drift_and_noise_is_none() -> None:
     found = drift(5 * (1 + 0.06 * np.arange(900) / 900 + noise(1, 900)))
     assert found.change_pct == pytest.approx(4.0, abs=0.5)  # between the middles of the thirds
     assert found.first == pytest.approx(5 * 1.01, rel=0.003)
     assert found.last == pytest.approx(5 * 1.05, rel=0.003)
     assert 0 < found.noise_pct < 1
+    found = drift(1 + 0.2 * np.exp(-np.arange(900) / 300) + noise(2, 900))
+    assert found.change_pct < -8
+    assert all(drift(1 + noise(seed, 300)) is None for seed in range(50))
+    assert drift(1 + 0.01 * np.arange(3000) / 3000 + 0.1 * noise(4, 3000)) is None
+    rng = np.random.default_rng(5)
+    values = 1 + 0.02 * np.arange(60) / 60 + 0.3 * rng.standard_normal(60)
+    assert abs(np.median(values[:20]) / np.median(values[-20:]) - 1) > 0.01
+    assert drift(values) is None
+    # A slow swing on a slope: what is left of it is a handful of effective samples.
+    i = np.arange(400)
+    assert drift(1 + 0.1 * i / 400 + 0.2 * np.sin(i / 400 * 2 * np.pi * 2.5)) is None
+    assert drift(np.arange(1.0, 30.0)) is None
+    assert drift(np.zeros(100)) is None
 
 
 @pytest.mark.parametrize(("late_slope", "noise_pct"), [(1, 0.02), (4, 0.08)])
@@ -298,70 +270,26 @@ def test_a_straight_or_broken_line_is_no_noise(late_slope: float, noise_pct: flo
     assert drift(line + jitter).noise_pct < noise_pct
 
 
-def test_a_fall_at_the_start_is_found_and_negative() -> None:
-    found = drift(1 + 0.2 * np.exp(-np.arange(900) / 300) + noise(2, 900))
-    assert found.change_pct < -8
-
-
-def test_a_flat_series_does_not_drift() -> None:
-    assert all(drift(1 + noise(seed, 300)) is None for seed in range(50))
-
-
 def test_wandering_is_seldom_called_drift() -> None:
     rng = np.random.default_rng(3)
     alarms = [drift(1 + 0.03 * ar1(rng, 1500, 0.9)) is not None for _ in range(60)]
     assert np.mean(alarms) < 0.15
 
 
-def test_less_than_one_percent_is_not_worth_a_word() -> None:
-    assert drift(1 + 0.01 * np.arange(3000) / 3000 + 0.1 * noise(4, 3000)) is None
-
-
-def test_a_change_within_the_noise_is_none() -> None:
-    rng = np.random.default_rng(5)
-    values = 1 + 0.02 * np.arange(60) / 60 + 0.3 * rng.standard_normal(60)
-    assert abs(np.median(values[:20]) / np.median(values[-20:]) - 1) > 0.01
-    assert drift(values) is None
-
-
-def test_samples_that_carry_no_interval_show_no_drift() -> None:
-    """A slow swing on a slope: what is left of it is a handful of effective samples."""
-    i = np.arange(400)
-    assert drift(1 + 0.1 * i / 400 + 0.2 * np.sin(i / 400 * 2 * np.pi * 2.5)) is None
-
-
-def test_few_samples_or_a_level_of_nothing_show_no_drift() -> None:
-    assert drift(np.arange(1.0, 30.0)) is None
-    assert drift(np.zeros(100)) is None
-
-
-def test_scores_are_distances_in_median_absolute_deviations() -> None:
+def test_scores_are_distances_in_median_absolute_deviations_or_steps() -> None:
     values = np.random.default_rng(1).lognormal(size=501)
     expected = (values - np.median(values)) / scipy.stats.median_abs_deviation(values)
     assert outlier_scores(values) == pytest.approx(expected)
-
-
-def test_normal_samples_have_no_outliers_and_a_spike_is_one() -> None:
     values = np.random.default_rng(2).normal(5, 0.1, 100_000)
     assert np.abs(outlier_scores(values)).max() < LIMIT
     values[77] = 9.0
     assert np.flatnonzero(np.abs(outlier_scores(values)) > LIMIT).tolist() == [77]
-
-
-def test_where_most_values_are_equal_the_step_is_the_scale() -> None:
     values = np.array([5.0] * 60 + [5.1] * 20 + [4.9] * 19 + [8.0])
     scores = outlier_scores(values)
-    assert scores[60] == pytest.approx(1.0)
-    assert scores[-1] == pytest.approx(30.0)
-
-
-def test_where_most_values_are_equal_and_there_is_no_step_a_spike_still_stands_out() -> None:
+    assert (scores[60], scores[-1]) == (pytest.approx(1.0), pytest.approx(30.0))
     scores = outlier_scores([5.0] * 99 + [8.0])
     assert scores[-1] > LIMIT
     assert not scores[:99].any()
-
-
-def test_equal_values_score_nothing() -> None:
     assert outlier_scores([3.0] * 10).tolist() == [0.0] * 10
 
 

@@ -1,8 +1,4 @@
-"""Cases of the verbs that compare outputs: validate, sensitivity and depth."""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,17 +15,15 @@ from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 from enginescope.render.validation.validate_answer import output_diff_json
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, save, value
-from tests.one_way.case import Case
+from tests.one_way.case import Case, placed, stored
 from tests.plants.in_process import without_warm_up, workers_in_process
 from tests.render.outputs import outputs
 
 sensitivity_json, *_ = outputs(sensitivity_answer)
 EXACT = "ort-cpu?graph_optimization_level=disable"
-_VOLATILE = frozenset({"command", "created", "latency_ms", "latency_interval_ms", "interval"})
 
 
 def _models(folder: Path) -> None:
-    """Write a model, and one whose weights are 2 % larger."""
     for name, factor in (("net", 1.0), ("worse", 1.02)):
         nodes = [
             helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
@@ -64,49 +58,29 @@ def _status(result: Validation) -> int:
     return 0 if result.passes else 1
 
 
-def _validate(
-    name: str,
-    prepare: Callable[[Path], Any],
-    models: list[str],
-    arguments: Callable[[Path], list[Any]],
-    options: Callable[[Path], dict[str, Any]],
-) -> Case:
+def _validate(name: str, prepare, models: str, flags: list[Any], options: dict[str, Any]) -> Case:
+    files = [f"@/{model}.onnx" for model in models.split()]
     return Case(
         name=f"validate: {name}",
         prepare=prepare,
-        arguments=lambda folder: [
-            "validate",
-            *(str(folder / model) for model in models),
-            *map(str, arguments(folder)),
-        ],
-        call=lambda folder: es.validate(*(folder / model for model in models), **options(folder)),
+        arguments=lambda folder: ["validate", *map(str, placed([*files, *flags], folder))],
+        call=lambda folder: es.validate(*placed(files, folder), **placed(options, folder)),
         data=output_diff_json,
-        volatile=_VOLATILE,
+        volatile=frozenset({"command", "created", "latency_ms", "latency_interval_ms", "interval"}),
         status=_status,
     )
 
 
-def _depth(
-    name: str, arguments: Callable[[Path], list[Any]], options: Callable[[Path], dict[str, Any]]
-) -> Case:
-    return Case(
-        name=f"depth: {name}",
-        prepare=_pictures,
-        arguments=lambda folder: [
-            *("depth", "--engines", str(folder / "net.onnx")),
-            *("--image", str(folder / "images" / "p0.png"), "--output-dir", str(folder / "out")),
-            *("--store", str(folder / "store")),
-            *map(str, arguments(folder)),
-        ],
-        call=lambda folder: es.depth(
-            folder / "net.onnx",
-            image=folder / "images" / "p0.png",
-            output_dir=folder / "out",
-            store=folder / "store",
-            **options(folder),
-        ),
-        data=depth_json,
-        volatile=frozenset({"command", "run", "latency", "throughput_per_s", "notices", "gpu"}),
+def _depth(name: str, flags: list[Any], options: dict[str, Any]) -> Case:
+    usual = {"image": "@/images/p0.png", "output_dir": "@/out"}
+    return stored(
+        f"depth: {name}",
+        _pictures,
+        "depth --engines @/net.onnx --image @/images/p0.png --output-dir @/out",
+        (es.depth, "@/net.onnx", {**usual, **options}),
+        depth_json,
+        "command run latency throughput_per_s notices gpu",
+        flags,
     )
 
 
@@ -117,43 +91,31 @@ def _quick() -> Iterator[None]:
 
 
 def _sensitivity(name: str, *flags: str, file: str = "net.onnx", **options) -> Case:
-    short = ("--samples", "3", "--rounds", "3", "--iterations", "5")
-    return Case(
-        name=f"sensitivity: {name}",
-        prepare=_models,
-        arguments=lambda folder: [
-            *("sensitivity", str(folder / file), *flags, *short, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.sensitivity(
-            folder / file,
-            samples=3,
-            rounds=3,
-            workload=Workload(stop=StopRule(iterations=5)),
-            store=folder / "store",
-            **options,
-        ),
-        data=sensitivity_json,
+    usual = {"samples": 3, "rounds": 3, "workload": Workload(stop=StopRule(iterations=5))}
+    return stored(
+        f"sensitivity: {name}",
+        _models,
+        f"sensitivity @/{file} --samples 3 --rounds 3 --iterations 5",
+        (es.sensitivity, f"@/{file}", {**usual, **options}),
+        sensitivity_json,
+        "answer time runs front kind ordered_by baseline_ms comparisons duration_s created command "
+        "notices",
+        flags,
         context=_quick,
-        volatile=frozenset(
-            {
-                *("answer", "time", "runs", "front", "kind", "ordered_by", "baseline_ms"),
-                *("comparisons", "duration_s", "created", "command", "notices"),
-            }
-        ),
     )
 
 
 CASES: tuple[Case, ...] = (
     _depth(
         "two backends and ground truth",
-        lambda folder: [
-            *("--on", "ort-cpu", EXACT, "--gt", folder / "gt" / "p0.npy", "--iterations", 5),
+        [
+            *("--on", "ort-cpu", EXACT, "--gt", "@/gt/p0.npy", "--iterations", 5),
             *("--warmup", 1, "--max-depth", 8, "--normalise", "plain"),
             *("--image-filter", "bilinear"),
         ],
-        lambda folder: {
+        {
             "on": ("ort-cpu", EXACT),
-            "gt": folder / "gt" / "p0.npy",
+            "gt": "@/gt/p0.npy",
             "iterations": 5,
             "warmup": 1,
             "max_depth": 8,
@@ -162,31 +124,27 @@ CASES: tuple[Case, ...] = (
     ),
     _depth(
         "a folder of pictures without ground truth",
-        lambda folder: ["--metric-images-dir", folder],
-        lambda folder: {"metric_images_dir": folder},
+        ["--metric-images-dir", "@/"],
+        {"metric_images_dir": "@/"},
     ),
-    _depth(
-        "a size that the model does not have",
-        lambda _: ["--input-size", 99],
-        lambda _: {"input_size": 99},
-    ),
+    _depth("a size that the model does not have", ["--input-size", 99], {"input_size": 99}),
     _validate(
         "a side that fails",
         _models,
-        ["net.onnx", "worse.onnx"],
-        lambda _: ["--on", EXACT, "--samples", 2, "--batch", 3, "--seed", 5],
-        lambda _: {"on": EXACT, "samples": 2, "workload": Workload(batch=3, seed=5)},
+        "net worse",
+        ["--on", EXACT, "--samples", 2, "--batch", 3, "--seed", 5],
+        {"on": EXACT, "samples": 2, "workload": Workload(batch=3, seed=5)},
     ),
     _validate(
         "limits of the user's own",
         _models,
-        ["worse.onnx"],
-        lambda folder: [
-            *("--reference", folder / "net.onnx", "--rtol", "y:0.5", "--atol", 0.1),
+        "worse",
+        [
+            *("--reference", "@/net.onnx", "--rtol", "y:0.5", "--atol", 0.1),
             *("--percent-mismatch", 1, "--percent", 2, "--samples", 1),
         ],
-        lambda folder: {
-            "reference": folder / "net.onnx",
+        {
+            "reference": "@/net.onnx",
             "rtol": {"y": 0.5},
             "atol": 0.1,
             "percent_mismatch": 1,
@@ -197,35 +155,29 @@ CASES: tuple[Case, ...] = (
     _validate(
         "files, one of which is not a sample",
         _files,
-        ["net.onnx"],
-        lambda folder: [
-            *("--data", folder / "data", "--reference", folder / "outputs", "--map", "y=z")
-        ],
-        lambda folder: {
-            "data": folder / "data",
-            "reference": folder / "outputs",
-            "map": {"y": "z"},
-        },
+        "net",
+        [*("--data", "@/data", "--reference", "@/outputs", "--map", "y=z")],
+        {"data": "@/data", "reference": "@/outputs", "map": {"y": "z"}},
     ),
     _validate(
         "random samples in spite of files",
         _files,
-        ["net.onnx"],
-        lambda _: ["--on", EXACT, "--random", "--samples", 1, "--seed", 3],
-        lambda _: {"on": EXACT, "random": True, "samples": 1, "workload": Workload(seed=3)},
+        "net",
+        ["--on", EXACT, "--random", "--samples", 1, "--seed", 3],
+        {"on": EXACT, "random": True, "samples": 1, "workload": Workload(seed=3)},
     ),
     _validate(
         "a task with targets",
         _pictures,
-        ["net.onnx"],
-        lambda folder: [
-            *("--task", "depth?max_depth=8", "--images", folder / "images", "--limit", "d1:1.1"),
-            *("--targets", folder / "gt", "--image-input", "image"),
+        "net",
+        [
+            *("--task", "depth?max_depth=8", "--images", "@/images", "--limit", "d1:1.1"),
+            *("--targets", "@/gt", "--image-input", "image"),
         ],
-        lambda folder: {
+        {
             "task": "depth?max_depth=8",
-            "images": folder / "images",
-            "targets": folder / "gt",
+            "images": "@/images",
+            "targets": "@/gt",
             "task_limits": {"d1": 1.1},
             "image_input": "image",
         },
@@ -233,43 +185,36 @@ CASES: tuple[Case, ...] = (
     _validate(
         "a side that cannot be loaded",
         _models,
-        ["net.onnx", "broken.onnx"],
-        lambda _: ["--on", EXACT, "--samples", 1],
-        lambda _: {"on": EXACT, "samples": 1},
+        "net broken",
+        ["--on", EXACT, "--samples", 1],
+        {"on": EXACT, "samples": 1},
     ),
     _validate(
         "where the error starts",
         _models,
-        ["worse.onnx"],
-        lambda folder: [
-            *("--reference", folder / "net.onnx", "--samples", 1, "--bisect", "--marks", 1),
-            *("--extract", folder / "report"),
+        "worse",
+        [
+            *("--reference", "@/net.onnx", "--samples", 1, "--bisect", "--marks", 1),
+            *("--extract", "@/report"),
         ],
-        lambda folder: {
-            "reference": folder / "net.onnx",
+        {
+            "reference": "@/net.onnx",
             "samples": 1,
             "bisect": True,
             "marks": 1,
-            "extract": folder / "report",
+            "extract": "@/report",
         },
     ),
     _validate(
         "files without samples",
         _models,
-        ["net.onnx"],
-        lambda folder: [
-            *("--on", EXACT, "--samples", 1, "--output", folder / "out", "--skip-output-save")
-        ],
-        lambda folder: {
-            "on": EXACT,
-            "samples": 1,
-            "output": folder / "out",
-            "skip_output_save": True,
-        },
+        "net",
+        [*("--on", EXACT, "--samples", 1, "--output", "@/out", "--skip-output-save")],
+        {"on": EXACT, "samples": 1, "output": "@/out", "skip_output_save": True},
     ),
     *(
-        _validate(name, _files, ["net.onnx"], lambda _, a=arguments: a, lambda _, o=options: o)
-        for name, arguments, options in (
+        _validate(name, _files, "net", flags, options)
+        for name, flags, options in (
             ("nothing to compare", [], {}),
             (
                 "a tolerance that has nothing left",

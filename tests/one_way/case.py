@@ -1,7 +1,5 @@
 """One verb, asked for on the command line and from Python on the same inputs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import warnings
@@ -17,24 +15,16 @@ from enginescope.core.errors import EnginescopeError
 class Case(NamedTuple):
     """Parameters of one comparison.
 
-    Attributes
-    ----------
-    name : str
-        The verb first: ``"gate: nothing to compare"``.
-    prepare : callable (folder) -> None
-        Writes the inputs; each way gets them at the same path, untouched by the other.
-    arguments : callable (folder) -> list of str
-        The command line without ``--json``.
-    call : callable (folder) -> result
-        The same from Python.
-    data : callable (result) -> JSON value or bytes
-        What ``--json`` prints of such a result.
-    volatile : set of str
-        Keys whose values differ between any two calls, such as ids, dates and measured times.
-    status : callable (result) -> int
-        The exit code that such a result has on the command line.
-    context : callable () -> context manager
-        Surrounds both ways, such as a stand-in for a library.
+    Attributes:
+        name: The verb first: ``"gate: nothing to compare"``.
+        prepare: Writes the inputs; each way gets them at the same path, untouched by the other.
+        arguments: The command line without ``--json``.
+        call: The same from Python.
+        data: What ``--json`` prints of such a result.
+        volatile: Keys whose values differ between any two calls, such as ids, dates and measured
+            times.
+        status: The exit code that such a result has on the command line.
+        context: Surrounds both ways, such as a stand-in for a library.
     """
 
     name: str
@@ -45,6 +35,42 @@ class Case(NamedTuple):
     volatile: frozenset[str] = frozenset()
     status: Callable[[Any], int] = lambda _result: 0
     context: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+def placed(value: Any, folder: Path) -> Any:
+    """Return a value in which texts that begin with ``@/`` are paths in the folder."""
+    if isinstance(value, str):
+        return folder / value[2:] if value.startswith("@/") else value
+    if isinstance(value, dict):
+        return {key: placed(one, folder) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(placed(one, folder) for one in value)
+    return value
+
+
+def stored(
+    name: str, prepare, line: str, call: tuple, data, volatile: str = "", flags=(), **more
+) -> Case:
+    """Return a case whose runs are stored in its folder.
+
+    Args:
+        line: The command line without `flags`; words that begin with ``@/`` are paths in the
+            folder.
+        call: The function, its arguments, and a dict of its options, with the same paths.
+        volatile: The keys, with spaces between them.
+    """
+    function, *given, options = call
+    words = (*line.split(), *flags, "--store", "@/store")
+    options = {**options, "store": "@/store"}
+    return Case(
+        name,
+        prepare,
+        lambda folder: [*map(str, placed(words, folder))],
+        lambda folder: function(*placed(given, folder), **placed(options, folder)),
+        data,
+        frozenset(volatile.split()),
+        **more,
+    )
 
 
 class Outcome(NamedTuple):

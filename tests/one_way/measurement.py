@@ -1,7 +1,3 @@
-"""Cases of the verbs that measure: bench, bench --compare, build, noise, doctor."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +18,7 @@ from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
-from tests.one_way.case import Case
+from tests.one_way.case import Case, stored
 from tests.plants.in_process import without_warm_up, workers_in_process
 from tests.render.outputs import outputs
 
@@ -32,39 +28,15 @@ from tests.render.outputs import outputs
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
 #: Requests that mostly sleep: several in one process do not wait for each other.
 SLOW = "fake?latency_us=3000"
-FLAGS = ("--on", "fake", "--iterations", "5", "--warmup", "0")
-MEASURED = frozenset(
-    {
-        "run",
-        "created",
-        "throughput",
-        "summaries",
-        "duration_ms",
-        "peak_memory_bytes",
-        "time_ms",
-        "time_pct",
-        "layer_sum",
-        "notices",
-        "harms",  # outliers among five samples are one of them, in one call and not in another
-    }
+MEASURED = (
+    "run created throughput summaries duration_ms peak_memory_bytes time_ms time_pct layer_sum "
+    "notices harms"  # outliers among five samples are one of them, in one call and not in another
 )
 ROUNDS = 8
 #: What differs between any two interleaved comparisons.
-_VOLATILE = frozenset(
-    {
-        "comparison",
-        "tag",
-        "pairs",
-        "other_pairs",
-        "ranking",
-        "notices",
-        "noise_floor",
-        "is_decided",
-        "processes",
-        "rounds",
-        "runs",
-        "measured_rounds",
-    }
+_VOLATILE = (
+    "comparison tag pairs other_pairs ranking notices noise_floor is_decided processes rounds runs "
+    "measured_rounds"
 )
 
 
@@ -80,119 +52,82 @@ def blocked_store(folder: Path) -> None:
     (folder / "store" / "runs").write_text("not a folder")
 
 
-def _stored(folder: Path) -> list[Path]:
-    return sorted((folder / "store" / "runs").iterdir())
-
-
-def _bench(name: str, arguments: tuple[str, ...], prepare=model, file="m.onnx", **options) -> Case:
+def _bench(name: str, flags=(), prepare=model, file="m.onnx", **options) -> Case:
     options = {"on": "fake", "workload": FIVE, **options}
-    flags = FLAGS if options["on"] == "fake" else FLAGS[2:]
-    return Case(
-        name=f"bench: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("bench", str(folder / file), "--store", str(folder / "store"), *flags),
-            *arguments,
-        ],
-        call=lambda folder: es.bench(folder / file, store=folder / "store", **options),
-        data=lambda view: summary_json([view]),
-        volatile=MEASURED,
+    usual = "--on fake" if options["on"] == "fake" else ""
+    return stored(
+        f"bench: {name}",
+        prepare,
+        f"bench @/{file} {usual} --iterations 5 --warmup 0",
+        (es.bench, f"@/{file}", options),
+        lambda view: summary_json([view]),
+        MEASURED,
+        flags,
     )
 
 
-def failed(folder: Path) -> tuple[es.RunView, int]:
+def failed(model: Path, *, store: Path) -> tuple[es.RunView, int]:
     """Measure what crashes: the run is stored, and the error has the exit code."""
-    store = folder / "store"
     try:
-        es.bench(folder / "m.onnx", on="fake?fault=segfault", workload=FIVE, store=store)
+        es.bench(model, on="fake?fault=segfault", workload=FIVE, store=store)
     except BackendError as error:
-        return es.open_run(_stored(folder)[0]), error.exit_code
+        return es.open_run(min((store / "runs").iterdir())), error.exit_code
     raise AssertionError("it did not fail")
 
 
-def _interleaved(name: str, backends: tuple[str, ...], workload=FIVE, prepare=model) -> Case:
-    flags = [part for backend in backends for part in ("--on", backend)]
-    count = workload.stop.iterations
-    return Case(
-        name=f"bench --compare: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("bench", str(folder / "m.onnx"), *flags, "--compare", "--rounds", str(ROUNDS)),
-            *("--iterations", str(count), "--warmup", "0", "--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.bench_interleaved(
-            folder / "m.onnx", on=backends, workload=workload, rounds=ROUNDS, store=folder / "store"
-        ),
-        data=lambda found: compare_json(None, Chosen(), measured=found),
-        volatile=_VOLATILE,
+def _compared(found) -> bytes:
+    return compare_json(None, Chosen(), measured=found)
+
+
+def _interleaved(name: str, backends: tuple[str, ...], prepare=model) -> Case:
+    return stored(
+        f"bench --compare: {name}",
+        prepare,
+        f"bench @/m.onnx --compare --rounds {ROUNDS} --iterations 5 --warmup 0",
+        (es.bench_interleaved, "@/m.onnx", {"on": backends, "workload": FIVE, "rounds": ROUNDS}),
+        _compared,
+        _VOLATILE,
+        [part for backend in backends for part in ("--on", backend)],
     )
 
 
+def _for(duration_ms: float, **more) -> Workload:
+    return Workload(stop=StopRule(duration_ms=duration_ms, precision_pct=None, **more))
+
+
 def _contend(name: str, *flags: str, **options) -> Case:
-    return Case(
-        name=f"contend: {name}",
-        prepare=model,
-        arguments=lambda folder: [
-            *("contend", str(folder / "m.onnx"), str(folder / "m.onnx"), "--rounds", "3"),
-            *("--duration", "100ms", "--store", str(folder / "store"), *flags),
-        ],
-        call=lambda folder: es.contend(
-            folder / "m.onnx",
-            folder / "m.onnx",
-            rounds=3,
-            workload=Workload(
-                stop=StopRule(duration_ms=100.0, min_iterations=5, precision_pct=None)
-            ),
-            store=folder / "store",
-            **options,
-        ),
-        data=contend_json,
-        volatile=frozenset(
-            {
-                *("verdict", "kind", "answer", "ratio", "interval", "p99_factor", "p50_ms"),
-                *("p50_interval", "p99_ms", "p99_interval", "per_s", "alone_per_s", "requests"),
-                *("outside", "fairness", "fairness_interval", "rounds", "measured_rounds"),
-                *("n_a", "n_b", "is_student", "comparison", "notices", "created", "command"),
-                *("disturbed", "left_out"),  # other programs may disturb a round of one call
-            }
-        ),
+    usual = {"rounds": 3, "workload": _for(100.0, min_iterations=5)}
+    return stored(
+        f"contend: {name}",
+        model,
+        "contend @/m.onnx @/m.onnx --rounds 3 --duration 100ms",
+        (es.contend, "@/m.onnx", "@/m.onnx", {**usual, **options}),
+        contend_json,
+        "verdict kind answer ratio interval p99_factor p50_ms p50_interval p99_ms p99_interval "
+        "per_s alone_per_s requests outside fairness fairness_interval rounds measured_rounds n_a "
+        "n_b is_student comparison notices created command "
+        "disturbed left_out",  # other programs may disturb a round of one call
+        flags,
         context=without_warm_up,
     )
 
 
+def perceptron(folder: Path) -> None:
+    models.perceptron(folder / "m.onnx")
+
+
 def _ladder(name: str, backend: str | None, *flags: str, **options) -> Case:
-    on = ("--on", backend) if backend else ()
-    return Case(
-        name=f"ladder: {name}",
-        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
-        arguments=lambda folder: [
-            *("ladder", str(folder / "m.onnx"), *on, "--rounds", "3", "--iterations", "5", *flags),
-            *("--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.ladder(
-            folder / "m.onnx",
-            on=backend,
-            rounds=3,
-            workload=Workload(stop=FIVE.stop),
-            store=folder / "store",
-            **options,
-        ),
-        data=ladder_json,
-        volatile=frozenset(
-            {
-                *(
-                    "answer",
-                    "meaning",
-                    "value_ms",
-                    "interval",
-                    "steps_ms",
-                    "is_consistent",
-                    "processes",
-                ),
-                *("nearest", "alike", "below", "above", "rounds", "measured_rounds"),
-                *("comparison", "notices", "created", "command"),
-            }
-        ),
+    on = f"--on {backend}" if backend else ""
+    usual = {"on": backend, "rounds": 3, "workload": Workload(stop=FIVE.stop)}
+    return stored(
+        f"ladder: {name}",
+        perceptron,
+        f"ladder @/m.onnx {on} --rounds 3 --iterations 5",
+        (es.ladder, "@/m.onnx", {**usual, **options}),
+        ladder_json,
+        "answer meaning value_ms interval steps_ms is_consistent processes nearest alike below "
+        "above rounds measured_rounds comparison notices created command",
+        flags,
         context=without_warm_up,
     )
 
@@ -215,37 +150,16 @@ def _tag(folder: Path) -> str:
     return next(iter(tags))
 
 
-def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
-    return Case(
-        name=f"noise: {name}",
-        prepare=model,
-        arguments=lambda folder: [
-            *("doctor", "--noise", str(folder / file), "--on", backend, "--rounds", str(ROUNDS)),
-            *("--duration", "50ms", "--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.noise_floor(
-            folder / file,
-            on=backend,
-            workload=Workload(stop=StopRule(duration_ms=50, precision_pct=None)),
-            rounds=ROUNDS,
-            store=folder / "store",
-        ),
-        data=lambda floor: encode({"noise_floor": floor, "measured": {}}),
+def _noise(name: str, file: str = "m.onnx") -> Case:
+    return stored(
+        f"noise: {name}",
+        model,
+        f"doctor --noise @/{file} --on fake --rounds {ROUNDS} --duration 50ms",
+        (es.noise_floor, f"@/{file}", {"on": "fake", "workload": _for(50), "rounds": ROUNDS}),
+        lambda floor: encode({"noise_floor": floor, "measured": {}}),
+        "measured comparison created rounds round_s scatter_pct within_pct decidable other_cores "
+        "notices",
         context=without_warm_up,
-        volatile=frozenset(
-            {
-                "measured",
-                "comparison",
-                "created",
-                "rounds",
-                "round_s",
-                "scatter_pct",
-                "within_pct",
-                "decidable",
-                "other_cores",
-                "notices",
-            }
-        ),
     )
 
 
@@ -257,128 +171,66 @@ def quick_workers() -> Iterator[None]:
 
 
 def _self_test(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
-    return Case(
-        name=f"doctor --self-test: {name}",
-        prepare=model,
-        arguments=lambda folder: [
-            *("doctor", "--self-test", str(folder / file), "--on", "fake", "--rounds", str(ROUNDS)),
-            *("--max-time", "1ms", "--duration", "10ms", "--store", str(folder / "store"), *flags),
-        ],
-        call=lambda folder: es.self_test(
-            folder / file,
-            on="fake",
-            rounds=ROUNDS,
-            max_time_s=1e-3,
-            workload=Workload(stop=StopRule(duration_ms=10, precision_pct=None)),
-            store=folder / "store",
-            **options,
-        ),
-        data=self_test_json,
+    usual = {"on": "fake", "rounds": ROUNDS, "max_time_s": 1e-3, "workload": _for(10)}
+    return stored(
+        f"doctor --self-test: {name}",
+        model,
+        f"doctor --self-test @/{file} --on fake --rounds {ROUNDS} --max-time 1ms --duration 10ms",
+        (es.self_test, f"@/{file}", {**usual, **options}),
+        self_test_json,
+        "answer created duration_s round_s comparisons curve notices ended false_verdicts "
+        "false_low_pct false_high_pct counted skipped smallest_pct smallest_low_pct "
+        "smallest_high_pct",
+        flags,
         context=quick_workers,
-        volatile=frozenset(
-            {
-                *("answer", "created", "duration_s", "round_s", "comparisons", "curve", "notices"),
-                *("ended", "false_verdicts", "false_low_pct", "false_high_pct"),
-                *("counted", "skipped", "smallest_pct", "smallest_low_pct", "smallest_high_pct"),
-            }
-        ),
     )
 
 
 def _lottery(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
-    counts = ("--builds", "3", "--processes", "2", "--iterations", "24")
-    return Case(
-        name=f"lottery: {name}",
-        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
-        arguments=lambda folder: [
-            *("lottery", str(folder / file), *flags),
-            *(*counts, "--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.lottery(
-            folder / file,
-            builds=3,
-            processes=2,
-            workload=Workload(stop=StopRule(iterations=24)),
-            store=folder / "store",
-            **options,
-        ),
-        data=lottery_json,
+    usual = {"builds": 3, "processes": 2, "workload": Workload(stop=StopRule(iterations=24))}
+    return stored(
+        f"lottery: {name}",
+        perceptron,
+        f"lottery @/{file} --builds 3 --processes 2 --iterations 24",
+        (es.lottery, f"@/{file}", {**usual, **options}),
+        lottery_json,
+        "answer comparison created median_ms medians_ms runs build_s process_s iteration_s "
+        "build_peak_bytes host_bytes duration_s components best sd command notices",
+        flags,
         context=workers_in_process,
-        volatile=frozenset(
-            {
-                "answer",
-                "comparison",
-                "created",
-                "median_ms",
-                "medians_ms",
-                "runs",
-                "build_s",
-                "process_s",
-                "iteration_s",
-                "build_peak_bytes",
-                "host_bytes",
-                "duration_s",
-                "components",
-                "best",
-                "sd",
-                "command",
-                "notices",
-            }
-        ),
     )
 
 
-def _tune(name: str, flags: tuple[str, ...], file: str = "m.onnx", **options) -> Case:
-    """Return a search without time for a confirmation."""
-    short = ("--iterations", "5", "--samples", "1", "--max-time", "1ms")
-    return Case(
-        name=f"tune: {name}",
-        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
-        arguments=lambda folder: [
-            *("tune", str(folder / file), *flags, *short, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.tune(
-            folder / file,
-            samples=1,
-            max_time_s=1e-3,
-            workload=Workload(stop=FIVE.stop),
-            store=folder / "store",
-            **options,
-        ),
-        data=tune_json,
+def _tune(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
+    usual = {"samples": 1, "max_time_s": 1e-3, "workload": Workload(stop=FIVE.stop)}
+    return stored(
+        f"tune: {name}",
+        perceptron,
+        f"tune @/{file} --iterations 5 --samples 1 --max-time 1ms",
+        (es.tune, f"@/{file}", {**usual, **options}),
+        tune_json,
+        "answer alternatives candidate confirmation comparison created duration_s command notices",
+        flags,
         context=workers_in_process,
-        volatile=frozenset(
-            {
-                *("answer", "alternatives", "candidate", "confirmation", "comparison"),
-                *("created", "duration_s", "command", "notices"),
-            }
-        ),
     )
 
 
-def _build(name: str, output: str, file="m.onnx", on="trt", flags=(), **options) -> Case:
-    return Case(
-        name=f"build: {name}",
-        prepare=model_and_engine,
-        arguments=lambda folder: [
-            *("build", str(folder / file), "-o", str(folder / output), "--on", on),
-            *("--store", str(folder / "store")),
-            *flags,
-        ],
-        call=lambda folder: es.build(
-            folder / file, folder / output, on=on, store=folder / "store", **options
-        ),
-        data=build_json,
-        volatile=frozenset(
-            {"files", "outcome", "engine", "command", "build_ms", "parse_ms", "peak_host_bytes"}
-        ),
+def _build(name: str, output="e.plan", file="m.onnx", on="trt", flags=(), **options) -> Case:
+    return stored(
+        f"build: {name}",
+        model_and_engine,
+        f"build @/{file} -o @/{output} --on {on}",
+        (es.build, f"@/{file}", f"@/{output}", {"on": on, **options}),
+        build_json,
+        "files outcome engine command build_ms parse_ms peak_host_bytes",
+        flags,
         context=loading.loaded,
     )
 
 
 def model_and_engine(folder: Path) -> None:
     """Write a model that can be built, and a file that looks like an engine."""
-    models.perceptron(folder / "m.onnx")
+    perceptron(folder)
     (folder / "m.plan").touch()
 
 
@@ -387,26 +239,16 @@ def build_json(report: BuildReport) -> bytes:
     return encode({"files": [], "outcome": {}, "build": report, "notices": report.notices})
 
 
-LOADED = MEASURED | frozenset(
-    {
-        *("answer", "tag", "verdict", "kind", "passed", "command", "steps", "loadgen"),
-        *("highest_met", "lowest_missed", "inconclusive"),
-    }
-)
-
-
 def _load(name: str, flags: tuple[str, ...], **options) -> Case:
-    options = {"on": "fake", "workload": Workload(), **options}
-    return Case(
-        name=f"load: {name}",
-        prepare=model,
-        arguments=lambda folder: [
-            *("load", str(folder / "m.onnx"), "--store", str(folder / "store")),
-            *("--on", "fake", *flags),
-        ],
-        call=lambda folder: es.load(folder / "m.onnx", store=folder / "store", **options),
-        data=load_json,
-        volatile=LOADED,
+    return stored(
+        f"load: {name}",
+        model,
+        "load @/m.onnx --on fake",
+        (es.load, "@/m.onnx", {"on": "fake", "workload": Workload(), **options}),
+        load_json,
+        f"{MEASURED} answer tag verdict kind passed command steps loadgen highest_met "
+        "lowest_missed inconclusive",
+        flags,
         status=lambda report: int(report.kind.value in ("missed", "inconclusive")),
     )
 
@@ -431,24 +273,21 @@ CASES: tuple[Case, ...] = (
     _load("a scenario", ("--scenario", "offline", "--queries", "9"), scenario="offline", queries=9),
     _load("a search without an objective", ("--find-max",), find_max=True),
     _load("not an objective", ("--slo", "p99=1ms"), slo="p99=1ms"),
-    _bench("a run", ()),
+    _bench("a run"),
     _bench("without layers", ("--no-layers",), layer_profile=False),
     _bench("tags and a commit", ("--tag", "t", "--commit", "v1"), tags=["t"], commit="v1"),
-    Case(
-        name="bench: a crash",
-        prepare=model,
-        arguments=lambda folder: [
-            *("bench", str(folder / "m.onnx"), "--store", str(folder / "store"), *FLAGS[2:]),
-            *("--on", "fake?fault=segfault"),
-        ],
-        call=failed,
-        data=lambda found: summary_json([found[0]]),
-        volatile=MEASURED,
+    stored(
+        "bench: a crash",
+        model,
+        "bench @/m.onnx --iterations 5 --warmup 0 --on fake?fault=segfault",
+        (failed, "@/m.onnx", {}),
+        lambda found: summary_json([found[0]]),
+        MEASURED,
         status=lambda found: found[1],
     ),
-    _bench("no such model", (), file="n.onnx"),
+    _bench("no such model", file="n.onnx"),
     _bench("no such backend", ("--on", "fakke"), on="fakke"),
-    _bench("a store that cannot be written", (), prepare=blocked_store),
+    _bench("a store that cannot be written", prepare=blocked_store),
     _bench("a profile index on what runs no engine", ("--profile-index", "1"), profile_index=1),
     _bench(
         "streams in latency mode",
@@ -470,37 +309,28 @@ CASES: tuple[Case, ...] = (
             *("compare", _tag(folder), "--continue", "--store", str(folder / "store"))
         ],
         call=lambda folder: es.continue_comparison(_tag(folder), store=folder / "store"),
-        data=lambda found: compare_json(None, Chosen(), measured=found),
-        volatile=_VOLATILE,
+        data=_compared,
+        volatile=frozenset(_VOLATILE.split()),
     ),
-    Case(
-        name="compare --continue: nothing of that name",
-        prepare=begun,
-        arguments=lambda folder: [
-            *("compare", "cmp-00000000", "--continue", "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.continue_comparison("cmp-00000000", store=folder / "store"),
-        data=lambda found: compare_json(None, Chosen(), measured=found),
+    stored(
+        "compare --continue: nothing of that name",
+        begun,
+        "compare cmp-00000000 --continue",
+        (es.continue_comparison, "cmp-00000000", {}),
+        _compared,
     ),
-    Case(
-        name="bench --compare --continue: nothing to continue",
-        prepare=model,
-        arguments=lambda folder: [
-            *("bench", str(folder / "m.onnx"), "--on", "fake", "--on", "fake?seed=1"),
-            *("--compare", "--continue", "--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.bench_interleaved(
-            folder / "m.onnx", on=("fake", "fake?seed=1"), continues=True, store=folder / "store"
-        ),
-        data=lambda found: compare_json(None, Chosen(), measured=found),
+    stored(
+        "bench --compare --continue: nothing to continue",
+        model,
+        "bench @/m.onnx --on fake --on fake?seed=1 --compare --continue",
+        (es.bench_interleaved, "@/m.onnx", {"on": ("fake", "fake?seed=1"), "continues": True}),
+        _compared,
     ),
-    _build("an engine", "e.plan", on="trt:fp16"),
-    _build("options", "e.plan", flags=("--refit",), options={"refit": "1"}),
-    _build(
-        "an option twice", "e.plan", on="trt?refit=1", flags=("--refit",), options={"refit": "1"}
-    ),
-    _build("an engine given as the model", "e.plan", file="m.plan"),
-    _build("a backend that builds no engines", "e.plan", on="ort-cpu"),
+    _build("an engine", on="trt:fp16"),
+    _build("options", flags=("--refit",), options={"refit": "1"}),
+    _build("an option twice", on="trt?refit=1", flags=("--refit",), options={"refit": "1"}),
+    _build("an engine given as the model", file="m.plan"),
+    _build("a backend that builds no engines", on="ort-cpu"),
     _build("the output over the model", "m.onnx"),
     _build("a folder that does not exist", "absent/e.plan"),
     _contend("two copies of a model", "--on", SLOW, on=SLOW),
@@ -508,8 +338,8 @@ CASES: tuple[Case, ...] = (
     _ladder("an ONNX model", None, "--mine", "1.9ms", "--streams", "3", mine="1.9ms", streams=3),
     _ladder("a backend without a ladder", "fake"),
     _ladder("a figure that is no time", None, "--mine", "fast", mine="fast"),
-    _noise("the fake backend", "fake"),
-    _noise("no such model", "fake", file="n.onnx"),
+    _noise("the fake backend"),
+    _noise("no such model", file="n.onnx"),
     _self_test("a threshold", ("--threshold", "3"), threshold_pct=3),
     _self_test("no such model", file="n.onnx"),
     _lottery("a model on ONNX Runtime"),
@@ -521,7 +351,7 @@ CASES: tuple[Case, ...] = (
         batch=2,
         threshold_pct=3.0,
     ),
-    _tune("nothing to try", ()),
+    _tune("nothing to try"),
     _tune("no such model", ("--batch", "1,2"), file="n.onnx", batch=(1, 2)),
     _lottery("a backend without builds", ("--on", "fake"), on="fake"),
     _lottery("no such timing cache", ("--timing-cache", "no.cache"), timing_cache="no.cache"),

@@ -1,11 +1,5 @@
-"""Cases of the verbs that read plans: explore, lint, archive, import, report."""
-
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import enginescope as es
 from enginescope.core.jsonio import encode
@@ -16,11 +10,11 @@ from enginescope.store.archive import Store
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.formats.plan.test_engine_file import HEAD
-from tests.one_way.case import Case
+from tests.one_way.case import Case, stored
 from tests.render.runs import imported_run, measured_run
 
 PLAN = "engines/net.graph.json"
-ANY_TWO_CALLS = frozenset({"created", "run"})
+ANY_TWO_CALLS = "created run"
 
 
 def engines(folder: Path) -> None:
@@ -34,163 +28,109 @@ def engines(folder: Path) -> None:
 
 
 def two_engines(folder: Path) -> None:
-    """Write a second plan beside the first."""
     engines(folder)
     (folder / "engines" / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
 
 
 def archived(folder: Path) -> None:
-    """Write an archive of the plan and its times."""
     engines(folder)
     es.archive(folder / "net.tea", folder / "engines")
 
 
 def configured(folder: Path) -> None:
-    """Write a configuration of the rules beside the plan."""
     engines(folder)
     (folder / "rules.toml").write_text('[lint]\nignore = ["PLAN"]\n')
 
 
-def _named(folder: Path, what: str) -> str:
-    return str(folder / what) if "/" in what or "." in what else what
+def _at(what: str) -> str:
+    return f"@/{what}" if "/" in what or "." in what else what
 
 
-def _case(
-    name: str,
-    arguments: Callable[[Path], list[str]],
-    call: Callable[[Path], Any],
-    data: Callable[[Any], Any],
-    prepare: Callable[[Path], None] = engines,
-    **options: Any,
-) -> Case:
-    return Case(
-        name=name,
-        prepare=prepare,
-        arguments=lambda folder: [*arguments(folder), "--store", str(folder / "store")],
-        call=call,
-        data=data,
-        **options,
-    )
-
-
-def _explore(
-    name: str, what: str, flags: list[str], prepare: Any = engines, file: str = "", **options: Any
-) -> Case:
-    def arguments(folder: Path) -> list[str]:
-        written = [f"--{file}", str(folder / f"plan.{file}")] if file else []
-        return ["explore", _named(folder, what), *flags, *written]
-
-    def call(folder: Path) -> Any:
-        written = {file: folder / f"plan.{file}"} if file else {}
-        return es.explore(_named(folder, what), **options, **written, store=folder / "store")
-
-    return _case(f"explore: {name}", arguments, call, lambda found: found.to_json(), prepare)
-
-
-def _lint(
-    name: str, what: str, flags: list[str], prepare: Any = engines, config: str = "", **options: Any
-) -> Case:
-    def arguments(folder: Path) -> list[str]:
-        return [
-            *("lint", _named(folder, what), *flags),
-            *(("--config", str(folder / config)) if config else ()),
-        ]
-
-    def call(folder: Path) -> Linted:
-        store = folder / "store"
-        if config:
-            options["config"] = folder / config
-        report = es.lint(_named(folder, what), **options, store=store)
-        plan = es.open_plan(_named(folder, what), store=store).plan
-        return Linted(source="", plan=plan, report=report)
-
-    return _case(
-        f"lint: {name}",
-        arguments,
-        call,
-        lambda linted: findings_json([linted]),
+def _explore(name: str, what: str, flags: list[str], prepare=engines, file="", **options) -> Case:
+    written = {file: f"@/plan.{file}"} if file else {}
+    return stored(
+        f"explore: {name}",
         prepare,
-        volatile=frozenset({"source"}),
-        status=lambda linted: int(any(LintConfig().is_bad(one) for one in linted.report.findings)),
+        f"explore {_at(what)}",
+        (es.explore, _at(what), {**options, **written}),
+        lambda found: found.to_json(),
+        flags=[*flags, *(part for key in written for part in (f"--{key}", written[key]))],
     )
+
+
+def linted(what: Path | str, *, store: Path, **options) -> Linted:
+    report = es.lint(what, store=store, **options)
+    return Linted(source="", plan=es.open_plan(what, store=store).plan, report=report)
+
+
+def _lint(name: str, what: str, flags: list[str], prepare=engines, **options) -> Case:
+    return stored(
+        f"lint: {name}",
+        prepare,
+        f"lint {_at(what)}",
+        (linted, _at(what), options),
+        lambda found: findings_json([found]),
+        "source",
+        flags,
+        status=lambda found: int(any(LintConfig().is_bad(one) for one in found.report.findings)),
+    )
+
+
+def _texts(files) -> bytes:
+    return encode([str(file) for file in files])
 
 
 def _export(name: str, run: str, form: str) -> Case:
-    return Case(
-        name=f"runs export: {name}",
-        prepare=two_engines,
-        arguments=lambda folder: [
-            *("runs", "export", run, str(folder / "out.json"), "--format", form),
-            *("--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.export_run(
-            run, folder / "out.json", format=form, store=folder / "store"
-        ),
-        data=lambda files: encode([str(file) for file in files]),
+    return stored(
+        f"runs export: {name}",
+        two_engines,
+        f"runs export {run} @/out.json --format {form}",
+        (es.export_run, run, "@/out.json", {"format": form}),
+        _texts,
     )
 
 
 def tool_file(folder: Path) -> None:
-    """Write a file of hyperfine."""
     times = {"command": "a", "mean": 0.1, "times": [0.1, 0.11, 0.09]}
     (folder / "hyperfine.json").write_text(json.dumps({"results": [times]}))
 
 
-def _import(name: str, what: str, prepare: Any = engines) -> Case:
-    return _case(
-        f"import: {name}",
-        lambda folder: ["import", str(folder / what)],
-        lambda folder: es.import_artifacts(folder / what, store=folder / "store"),
-        summary_json,
-        prepare,
-        volatile=ANY_TWO_CALLS,
-    )
+def _import(name: str, what: str, prepare=engines) -> Case:
+    call = (es.import_artifacts, f"@/{what}", {})
+    return stored(f"import: {name}", prepare, f"import @/{what}", call, summary_json, ANY_TWO_CALLS)
 
 
-def _report(name: str, what: str, flags: list[str], **options: Any) -> Case:
-    return _case(
+def _report(name: str, what: str, flags: list[str], **options) -> Case:
+    return stored(
         f"report: {name}",
-        lambda folder: ["report", _named(folder, what), *flags, "--output", str(folder / "out")],
-        lambda folder: es.write_report(
-            _named(folder, what), folder / "out", **options, store=folder / "store"
-        ),
-        lambda report: encode([str(path) for path in report.files]),
+        engines,
+        f"report {_at(what)} --output @/out",
+        (es.write_report, _at(what), "@/out", options),
+        lambda report: _texts(report.files),
+        flags=flags,
     )
 
 
-def _archive(name: str, files: tuple[str, ...], flags: list[str], **options: Any) -> Case:
-    return _case(
+def _archive(name: str, what: str, flags: list[str], prepare=engines, **options) -> Case:
+    return stored(
         f"archive: {name}",
-        lambda folder: [
-            *("archive", "create", str(folder / "net.tea")),
-            *(*(_named(folder, file) for file in files), *flags),
-        ],
-        lambda folder: es.archive(
-            folder / "net.tea",
-            *(_named(folder, file) for file in files),
-            **options,
-            store=folder / "store",
-        ),
+        prepare,
+        f"archive create @/net.tea {_at(what)}",
+        (es.archive, "@/net.tea", _at(what), options),
         lambda archive: encode(archive.manifest),
-        archived if name == "there already" else engines,
-        volatile=ANY_TWO_CALLS,
+        ANY_TWO_CALLS,
+        flags,
     )
 
 
 def engine(folder: Path) -> None:
-    """Write the header of an engine beside its plan."""
     engines(folder)
     (folder / "engines" / "net.engine").write_bytes(HEAD)
 
 
-def _passport(name: str, what: str, flags: list[str], **options: Any) -> Case:
-    return _case(
-        f"passport: {name}",
-        lambda folder: ["explore", "--passport", str(folder / what), *flags],
-        lambda folder: es.passport(folder / what, **options, store=folder / "store"),
-        encode,
-        engine,
-    )
+def _passport(name: str, what: str) -> Case:
+    call = (es.passport, f"@/{what}", {})
+    return stored(f"passport: {name}", engine, f"explore --passport @/{what}", call, encode)
 
 
 CASES: tuple[Case, ...] = (
@@ -213,7 +153,8 @@ CASES: tuple[Case, ...] = (
     _lint("some rules", PLAN, ["--select", "PLAN1", "--ignore", "PLAN104"],
           select=["PLAN1"], ignore=["PLAN104"]),
     _lint("a GPU", PLAN, ["--gpu", "H200"], gpu="H200"),
-    _lint("a configuration", PLAN, [], configured, config="rules.toml"),
+    _lint("a configuration", PLAN, ["--config", "@/rules.toml"], configured,
+          config="@/rules.toml"),
     _lint("an archive", "net.tea", [], archived),
     _lint("a stored run", "planned", []),
     _lint("a run without a plan", "bare", []),
@@ -230,14 +171,14 @@ CASES: tuple[Case, ...] = (
     _report("a plan", PLAN, []),
     _report("a stored run", "planned", ["--topk", "3"], topk=3),
     _report("a file that is missing", "none.graph.json", []),
-    _archive("a folder", ("engines/",), []),
-    _archive("a plan alone", (PLAN,), ["--only"], only=True),
-    _archive("without its plan", ("engines/",), ["--without", "plan"], without=["plan"]),
-    _archive("nothing is left", (PLAN,), ["--only", "--without", "plan"], only=True,
+    _archive("a folder", "engines/", []),
+    _archive("a plan alone", PLAN, ["--only"], only=True),
+    _archive("without its plan", "engines/", ["--without", "plan"], without=["plan"]),
+    _archive("nothing is left", PLAN, ["--only", "--without", "plan"], only=True,
              without=["plan"]),
-    _archive("there already", ("engines/",), []),
-    _passport("an engine", "engines/net.engine", []),
-    _passport("a plan", PLAN, []),
-    _passport("layer times", "engines/net.profile.json", []),
-    _passport("a file that is missing", "none.engine", []),
+    _archive("there already", "engines/", [], archived),
+    _passport("an engine", "engines/net.engine"),
+    _passport("a plan", PLAN),
+    _passport("layer times", "engines/net.profile.json"),
+    _passport("a file that is missing", "none.engine"),
 )  # fmt: skip

@@ -1,11 +1,7 @@
-"""Cases of ``shapes``."""
-
-from __future__ import annotations
-
 import enginescope as es
 from enginescope.render.shapes.shapes_answer import shapes_answer
 from tests.fakes import models
-from tests.one_way.case import Case
+from tests.one_way.case import Case, stored
 from tests.render.outputs import outputs
 
 shapes_json, *_ = outputs(shapes_answer)
@@ -13,22 +9,16 @@ _SHORT = {"rounds": 3, "visits": 2, "requests": 4}
 
 
 def _shapes(name: str, *flags: str, file: str = "m.onnx", **options) -> Case:
-    counts = [part for key, value in _SHORT.items() for part in (f"--{key}", str(value))]
-    return Case(
-        name=f"shapes: {name}",
-        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
-        arguments=lambda folder: [
-            *("shapes", str(folder / file), *flags, *counts, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.shapes(folder / file, **_SHORT, **options, store=folder / "store"),
-        data=shapes_json,
-        volatile=frozenset(
-            {
-                *("answer", "build", "latency_ms", "interval", "items_per_s", "items_interval"),
-                *("value_ms", "ratio", "knee", "cliffs", "time", "opt", "opt_shapes"),
-                *("notices", "created", "command", "comparison", "rounds", "processes", "changes"),
-            }
-        ),
+    counts = " ".join(f"--{key} {value}" for key, value in _SHORT.items())
+    return stored(
+        f"shapes: {name}",
+        lambda folder: models.perceptron(folder / "m.onnx"),
+        f"shapes @/{file} {counts}",
+        (es.shapes, f"@/{file}", {**_SHORT, **options}),
+        shapes_json,
+        "answer build latency_ms interval items_per_s items_interval value_ms ratio knee cliffs "
+        "time opt opt_shapes notices created command comparison rounds processes changes",
+        flags,
     )
 
 

@@ -1,11 +1,6 @@
-"""Cases of suites: run, resume, cells, other places, models; errors of all of them."""
-
-from __future__ import annotations
-
 import contextlib
 import io
 from pathlib import Path
-from typing import Any
 
 import enginescope as es
 from enginescope.cli.main import main
@@ -14,31 +9,16 @@ from enginescope.core.jsonio import encode
 from enginescope.runner.inputs.sample_models import sample_models
 from enginescope.services.suites.models import DownloadObserver, fetch_models, list_models
 from enginescope.services.suites.request import DockerImage, ThisMachine, list_cells, write_example
-from tests.one_way.case import Case
+from tests.one_way.case import Case, stored
 
 #: Times, ids, measured values, the last lines of a log, and the command line that is recorded.
 #: Figures too: which of them a run has depends on how its samples scatter.
-MEASURED = frozenset(
-    {
-        "command",
-        "detail",
-        "created",
-        "started",
-        "ended",
-        "run",
-        "runs",
-        "figures",
-        "value",
-        "warnings",
-        "is_unstable",
-    }
-)
+MEASURED = "command detail created started ended run runs figures value warnings is_unstable"
 QUICK = {"iterations": 20, "warmup": "1", "layers": False, "include": ("convnet",)}
 QUICK_FLAGS = ["--iterations", "20", "--warmup", "1", "--no-layers", "--include", "convnet"]
 
 
 def models(folder: Path) -> None:
-    """Write the sample models into a folder ``zoo``."""
     sample_models(folder / "zoo")
 
 
@@ -50,31 +30,24 @@ def run_before(folder: Path) -> None:
         main(["suite", str(folder / "zoo"), *flags, "--store", str(folder / "store")])
 
 
-def _run(name: str, flags: list[str], /, *, prepare: Any = models, **options: Any) -> Case:
-    volatile = options.pop("volatile", MEASURED)
-    source = options.pop("source", "zoo")
+def _data(suite) -> bytes:
+    return encode(suite.result)
 
-    def request(folder: Path) -> es.SuiteRequest:
-        values = {
-            key: value(folder) if callable(value) else value for key, value in options.items()
-        }
-        return es.SuiteRequest(source=folder / source, store=folder / "store", **values)
 
-    return Case(
-        name=f"suite: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            "suite",
-            str(folder / source),
-            *(flag.replace("FOLDER", str(folder)) for flag in flags),
-            "--store",
-            str(folder / "store"),
-        ],
-        call=lambda folder: es.run_suite(request(folder)),
-        data=lambda suite: encode(suite.result),
-        volatile=volatile,
-        status=lambda suite: exit_code(suite.result),
-    )
+def _status(suite) -> int:
+    return exit_code(suite.result)
+
+
+def run(source: Path, **options):
+    return es.run_suite(es.SuiteRequest(source=source, **options))
+
+
+def _run(
+    name: str, flags: list[str], /, *, prepare=models, volatile=MEASURED, source="zoo", **options
+) -> Case:
+    made = (run, f"@/{source}", options)
+    line = f"suite @/{source}"
+    return stored(f"suite: {name}", prepare, line, made, _data, volatile, flags, status=_status)
 
 
 FAULTY = ("fake", "fake?fault=segfault")
@@ -98,7 +71,7 @@ CASES: tuple[Case, ...] = (
         backends=("ort-cpu",),
         mode="validate",
         reference="fake",
-        volatile=MEASURED - {"figures"},
+        volatile=MEASURED.replace("figures ", ""),
         **QUICK,
     ),
     _run(
@@ -114,7 +87,7 @@ CASES: tuple[Case, ...] = (
         FAULTY_FLAGS,
         prepare=run_before,
         backends=FAULTY,
-        volatile=frozenset({"command"}),  # the rows of the first session stay as they are
+        volatile="command",  # the rows of the first session stay as they are
         **QUICK,
     ),
     _run(
@@ -162,32 +135,22 @@ CASES: tuple[Case, ...] = (
         environments={"old": "python3"},
         place=DockerImage(image="i"),
     ),
-    Case(
-        name="suite: opened after it ran",  # the command line resumes, and has nothing to run
-        prepare=run_before,
-        arguments=lambda folder: [
-            "suite",
-            str(folder / "zoo"),
-            *FAULTY_FLAGS,
-            "--store",
-            str(folder / "store"),
-        ],
-        call=lambda folder: es.open_suite("zoo", store=folder / "store"),
-        data=lambda suite: encode(suite.result),
-        volatile=frozenset({"command"}),
-        status=lambda suite: exit_code(suite.result),
+    stored(
+        "suite: opened after it ran",  # the command line resumes, and has nothing to run
+        run_before,
+        "suite @/zoo",
+        (es.open_suite, "zoo", {}),
+        _data,
+        "command",
+        FAULTY_FLAGS,
+        status=_status,
     ),
     Case(
         name="suite: cells",
         prepare=models,
         arguments=lambda folder: [
-            "suite",
-            str(folder / "zoo"),
-            "--list",
-            "--on",
-            "ort-cpu:int8",
-            "--store",
-            str(folder),
+            *("suite", str(folder / "zoo"), "--list", "--on", "ort-cpu:int8"),
+            *("--store", str(folder)),
         ],
         call=lambda folder: list_cells(
             es.SuiteRequest(source=folder / "zoo", backends=("ort-cpu:int8",), store=folder)
@@ -219,11 +182,7 @@ CASES: tuple[Case, ...] = (
         name="models: a link to nowhere",
         prepare=lambda folder: (folder / "links.txt").write_text("http://127.0.0.1:9/a.onnx\n"),
         arguments=lambda folder: [
-            "models",
-            "fetch",
-            str(folder / "links.txt"),
-            "--to",
-            str(folder / "zoo"),
+            *("models", "fetch", str(folder / "links.txt"), "--to", str(folder / "zoo"))
         ],
         call=lambda folder: fetch_models(folder / "links.txt", folder / "zoo", DownloadObserver()),
         data=lambda downloads: encode(downloads.fetched),

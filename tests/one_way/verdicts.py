@@ -1,7 +1,3 @@
-"""Cases of the verbs that judge stored runs: compare, gate, history."""
-
-from __future__ import annotations
-
 import gzip
 import json
 import warnings
@@ -24,13 +20,13 @@ from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
 from tests.cli.plans.test_passport import engine_with_passport
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
-from tests.one_way.case import Case
+from tests.one_way.case import Case, stored
 from tests.render.outputs import outputs
 
 (reproduction_json, *_), (upgrade_json, *_) = outputs(reproduction_answer), outputs(upgrade_answer)
 
 #: Files of other tools get a run with a new id each time.
-NEW_IDS = frozenset({"run"})
+NEW_IDS = "run"
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -47,7 +43,6 @@ def pair(folder: Path) -> None:
 
 
 def processes(folder: Path) -> None:
-    """Store two tags of five processes each."""
     for tag, level in (("before", 1.0), ("after", 0.9)):
         runs = [process(level * (1 + at / 2_000), seed=at) for at in range(5)]
         save(folder, *runs, tag=tag)
@@ -61,25 +56,21 @@ def interleaved(folder: Path) -> None:
 
 
 def precisions(folder: Path) -> None:
-    """Store a run in FP32 and one in FP16."""
     for precision in ("fp32", "fp16"):
         save(folder, process(1.0, job=job(precision=precision)), tag=precision)
 
 
 def one_failed(folder: Path) -> None:
-    """Store a run and one that crashed."""
     save(folder, process(1.0), tag="a")
     save(folder, crashed(process(1.0)), tag="b")
 
 
 def several_jobs(folder: Path) -> None:
-    """Store a tag whose runs are of two jobs."""
     pair(folder)
     save(folder, process(1.0), process(2.0, job=job("trt")), tag="mixed")
 
 
 def two_stores(folder: Path) -> None:
-    """Write two folders of runs."""
     for name, level in (("before", 1.0), ("after", 0.9)):
         store = Store(folder / name)
         for at in range(5):
@@ -87,7 +78,6 @@ def two_stores(folder: Path) -> None:
 
 
 def exported(folder: Path) -> None:
-    """Write two runs as zip files."""
     pair(folder)
     for tag in "ab":
         Store(folder / "store").export(tag, folder / f"{tag}.zip")
@@ -124,7 +114,6 @@ def measured_plan(folder: Path) -> None:
 
 
 def plan_files(folder: Path) -> None:
-    """Write plans of one name into two folders, and both into a third."""
     for place in ("before", "after"):
         (folder / place).mkdir()
         (folder / place / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
@@ -135,13 +124,11 @@ def plan_files(folder: Path) -> None:
 
 
 def models(folder: Path) -> None:
-    """Store runs of ``net.onnx`` and of ``net.onnx.old``."""
     other = replace(job(), subject=Subject(name="net.onnx.old", kind="onnx"))
     save(folder, process(1.0), process(1.0, seed=1), process(2.0, seed=2, job=other))
 
 
 def damaged_run(folder: Path) -> None:
-    """Store runs of which one is damaged."""
     runs = [process(1.0, seed=at) for at in range(3)]
     save(folder, *runs)
     (folder / "store" / "runs" / runs[1].id / "run.json").write_text("{")
@@ -149,61 +136,47 @@ def damaged_run(folder: Path) -> None:
 
 def _gate(name: str, prepare, arguments: list[str], **options) -> Case:
     current = options.pop("current", None)
-    return Case(
-        name=f"gate: {name}",
-        prepare=prepare,
-        arguments=lambda folder: ["gate", *arguments, "--store", str(folder / "store")],
-        call=lambda folder: es.gate(current, store=folder / "store", **options),
-        data=gate_json,
+    return stored(
+        f"gate: {name}",
+        prepare,
+        "gate",
+        (es.gate, current, options),
+        gate_json,
+        flags=arguments,
         status=lambda report: int(not report.is_passed),
     )
 
 
-def _sides(folder: Path, sides: list[str]) -> list[str]:
-    """Return sides, of which those with a slash are paths in the folder."""
-    return [str(folder / side[2:]) if side.startswith("./") else side for side in sides]
-
-
 def _compare(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
-    return Case(
-        name=f"compare: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("compare", *_sides(folder, sides), *flags, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.compare(*_sides(folder, sides), store=folder / "store", **options),
-        data=lambda found: compare_json(None, Chosen(), measured=found),
-        volatile=NEW_IDS if "./before.json" in sides else frozenset(),
+    return stored(
+        f"compare: {name}",
+        prepare,
+        "compare",
+        (es.compare, *sides, options),
+        lambda found: compare_json(None, Chosen(), measured=found),
+        NEW_IDS if "@/before.json" in sides else "",
+        [*sides, *flags],
     )
 
 
 def _plans(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
-    return Case(
-        name=f"compare plans: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("compare", *_sides(folder, sides), *flags, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.compare_plans(
-            *_sides(folder, sides), store=folder / "store", **options
-        ),
-        data=lambda found: compare_json(found, Chosen()),
-        volatile=NEW_IDS if sides[0].startswith("./") else frozenset(),
+    return stored(
+        f"compare plans: {name}",
+        prepare,
+        "compare",
+        (es.compare_plans, *sides, options),
+        lambda found: compare_json(found, Chosen()),
+        NEW_IDS if sides[0].startswith("@/") else "",
+        [*sides, *flags],
     )
 
 
 def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **options) -> Case:
-    return Case(
-        name=f"history: {name}",
-        prepare=prepare,
-        arguments=lambda folder: ["history", model, *flags, "--store", str(folder / "store")],
-        call=lambda folder: es.history(model, store=folder / "store", **options),
-        data=history_json,
-    )
+    call = (es.history, model, options)
+    return stored(f"history: {name}", prepare, f"history {model}", call, history_json, flags=flags)
 
 
 def bundle(folder: Path) -> None:
-    """Write the evidence of an upgrade between recorded runs."""
     pair(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -211,37 +184,35 @@ def bundle(folder: Path) -> None:
 
 
 def changed_bundle(folder: Path) -> None:
-    """Write a bundle and change one byte."""
     bundle(folder)
     file = folder / "bundle" / "evidence.json"
     file.write_bytes(file.read_bytes().replace(b"worse", b"worsf", 1))
 
 
 def _reproduce(name: str, prepare, flags: list[str], **options) -> Case:
-    return Case(
-        name=f"reproduce: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("upgrade", "--reproduce", str(folder / "bundle"), *flags),
-            *("--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.reproduce(folder / "bundle", store=folder / "store", **options),
-        data=reproduction_json,
-        volatile=frozenset({"created", "command"}),
+    return stored(
+        f"reproduce: {name}",
+        prepare,
+        "upgrade --reproduce @/bundle",
+        (es.reproduce, "@/bundle", options),
+        reproduction_json,
+        "created command",
+        flags,
     )
 
 
-def _upgrade(name: str, prepare, flags: list[str], **options) -> Case:
-    old, new = options.pop("old", "a"), options.pop("new", "b")
-    return Case(
-        name=f"upgrade: {name}",
-        prepare=prepare,
-        arguments=lambda folder: [
-            *("upgrade", "--old", old, "--new", new, *flags, "--store", str(folder / "store"))
-        ],
-        call=lambda folder: es.upgrade(old=old, new=new, store=folder / "store", **options),
-        data=upgrade_json,
-        volatile=frozenset({"created", "command"}),
+def _upgrade(
+    name: str, prepare, flags: list[str], *models: str, old="a", new="b", **options
+) -> Case:
+    sides = {key: value for key, value in (("old", old), ("new", new)) if value}
+    return stored(
+        f"upgrade: {name}",
+        prepare,
+        " ".join(("upgrade", *models, *(f"--{key} {value}" for key, value in sides.items()))),
+        (es.upgrade, *models, {**sides, **options}),
+        upgrade_json,
+        "created command",
+        flags,
         status=lambda report: int(not report.is_passed),
     )
 
@@ -265,13 +236,7 @@ CASES: tuple[Case, ...] = (
         max_regression_pct={"p99": 3.0},
     ),
     _upgrade("a run that failed", one_failed, []),
-    Case(
-        name="upgrade: neither models nor runs",
-        prepare=pair,
-        arguments=lambda folder: ["upgrade", "--old", "a", "--store", str(folder / "store")],
-        call=lambda folder: es.upgrade(old="a", store=folder / "store"),
-        data=upgrade_json,
-    ),
+    _upgrade("neither models nor runs", pair, [], new=""),
     _upgrade("no such runs", pair, [], old="nowhere"),
     _upgrade(
         "a rate of no metric",
@@ -279,22 +244,18 @@ CASES: tuple[Case, ...] = (
         ["--max-regression", "speed=1%"],
         max_regression_pct={"speed": 1.0},
     ),
-    Case(
-        name="upgrade: an image that is not here",
-        prepare=lambda folder: (folder / "net.onnx").write_bytes(b"onnx"),
-        arguments=lambda folder: [
-            *("upgrade", str(folder / "net.onnx"), "--old", "docker:enginescope:absent"),
-            *("--store", str(folder / "store")),
-        ],
-        call=lambda folder: es.upgrade(
-            folder / "net.onnx", old="docker:enginescope:absent", store=folder / "store"
-        ),
-        data=upgrade_json,
+    _upgrade(
+        "an image that is not here",
+        lambda folder: (folder / "net.onnx").write_bytes(b"onnx"),
+        [],
+        "@/net.onnx",
+        old="docker:enginescope:absent",
+        new="",
     ),
     _plans(
         "engines with passports",
         two_engines,
-        ["./a/net.engine.graph.json", "./b/net.engine.graph.json"],
+        ["@/a/net.engine.graph.json", "@/b/net.engine.graph.json"],
     ),
     _reproduce("recorded runs", bundle, []),
     _reproduce("the files alone", bundle, ["--check-only"], check_only=True),
@@ -358,20 +319,20 @@ CASES: tuple[Case, ...] = (
         "across", precisions, ["fp32", "fp16"], ("--across", "precision"), across=["precision"]
     ),
     _compare("damaged noise floors", damaged_floors, ["a", "b"]),
-    _compare("folders of runs", two_stores, ["./before", "./after"]),
-    _compare("zip files of runs", exported, ["./a.zip", "./b.zip"]),
-    _compare("files of trtexec", times, ["./before.json", "./after.json"]),
-    _compare("a folder of several times", times, ["./before.json", "./several"]),
+    _compare("folders of runs", two_stores, ["@/before", "@/after"]),
+    _compare("zip files of runs", exported, ["@/a.zip", "@/b.zip"]),
+    _compare("files of trtexec", times, ["@/before.json", "@/after.json"]),
+    _compare("a folder of several times", times, ["@/before.json", "@/several"]),
     _compare("a tag of several jobs", several_jobs, ["a", "mixed"]),
     _compare("a run that failed", one_failed, ["a", "b"]),
     _compare("an unknown run", pair, ["a", "absent"]),
-    _compare("a file that is absent", pair, ["a", "./absent.json"]),
+    _compare("a file that is absent", pair, ["a", "@/absent.json"]),
     _compare("one run", pair, ["a"]),
     _compare("nothing", pair, []),
     _compare("27 sides", pair, ["a"] * 27),
     _plans("stored runs", stored_plans, ["a", "b"]),
-    _plans("files of one name", plan_files, ["./before/net.graph.json", "./after/net.graph.json"]),
-    _plans("folders of one model", plan_files, ["./before", "./after"]),
+    _plans("files of one name", plan_files, ["@/before/net.graph.json", "@/after/net.graph.json"]),
+    _plans("folders of one model", plan_files, ["@/before", "@/after"]),
     _plans("three", stored_plans, ["a", "b", "a"]),
     _plans(
         "an optimization profile that is absent",
@@ -382,7 +343,7 @@ CASES: tuple[Case, ...] = (
     ),
     _plans("a side that is not measured", measured_plan, ["a", "b"]),
     _plans("a run without a plan or samples", one_failed, ["b", "b"]),
-    _plans("a folder of two plans", plan_files, ["./both", "./before"]),
+    _plans("a folder of two plans", plan_files, ["@/both", "@/before"]),
     _plans("27 plans", stored_plans, ["a"] * 27),
     _history("an exact name", models, "net.onnx"),
     _history("a path", models, "./models/net.onnx", ("--sitting", "0"), sitting_s=0),

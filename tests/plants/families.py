@@ -1,7 +1,5 @@
 """Eight families of models, in FP32 and quantized, each with a sample."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,8 +33,7 @@ def _sample(folder: Path, **arrays: Any) -> Path:
 
 
 def _pixels(*shape: int) -> Any:
-    smooth = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-    return smooth * 0.5
+    return np.random.default_rng(1).standard_normal(shape).astype(np.float32) * 0.5
 
 
 def _page() -> Any:
@@ -52,8 +49,7 @@ def _page() -> Any:
 def _digit() -> Any:
     """Return a seven, as the classifier of digits wants it."""
     image = Image.new("L", (28, 28), 0)
-    draw = ImageDraw.Draw(image)
-    draw.line([(7, 7), (20, 7), (12, 22)], fill=255, width=3)
+    ImageDraw.Draw(image).line([(7, 7), (20, 7), (12, 22)], fill=255, width=3)
     return ((np.asarray(image, np.float32) / 255 - 0.1307) / 0.3081)[None, None]
 
 
@@ -61,8 +57,7 @@ def convolutional(folder: Path) -> Family:
     """The bundled convolutional net."""
     plain = sample_models(folder)[0]
     sample = _sample(folder, image=_pixels(1, 3, 96, 96))
-    quantized = partial(_quantized, plain, sample, folder)
-    return Family(plain=plain, quantized=quantized, sample=sample)
+    return Family(plain=plain, quantized=partial(_quantized, plain, sample, folder), sample=sample)
 
 
 def mobilenet(folder: Path) -> Family:
@@ -78,8 +73,7 @@ def mobilenet(folder: Path) -> Family:
 
 def transformer(folder: Path) -> Family:
     """A toy BERT with dynamic shapes."""
-    draw = np.random.default_rng(2)
-    tokens = draw.integers(0, 99, (2, 12))
+    tokens = np.random.default_rng(2).integers(0, 99, (2, 12))
     sample = _sample(
         folder, input_ids=tokens, token_type_ids=tokens % 2,
         input_mask=np.array([[1] * 12, [1] * 7 + [0] * 5]),
@@ -110,8 +104,7 @@ def u_shaped(folder: Path) -> Family:
     """A small U-shaped net: down, up, and skip connections."""
     plain = _write_u_shaped(folder / "u_shaped.onnx")
     sample = _sample(folder, x=_pixels(1, 3, 48, 48))
-    quantized = partial(_quantized, plain, sample, folder)
-    return Family(plain=plain, quantized=quantized, sample=sample)
+    return Family(plain=plain, quantized=partial(_quantized, plain, sample, folder), sample=sample)
 
 
 def digits(folder: Path) -> Family:

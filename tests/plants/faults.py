@@ -1,7 +1,5 @@
 """Faults that are planted into a model, each at one node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,7 +33,6 @@ def node_of(model: Any, name: str) -> tuple[Any, Any]:
 
 
 def change(model: Any, name: str, by: Callable[[Any], Any]) -> None:
-    """Change the values of a weight, wherever they are held."""
     for graph in graphs(model.graph):
         for one in graph.initializer:
             if one.name == name:
@@ -68,7 +65,6 @@ def private(model: Any, node: Any, slot: int) -> str:
 
 
 def constant(model: Any, name: str) -> Any:
-    """Return the values of a constant."""
     found: list[Any] = []
     change(model, name, lambda values: (found.append(values), values)[1])
     return found[0]
@@ -125,8 +121,7 @@ def wrong_constant(node: str, slot: int, value: float) -> Fault:
     """A constant that a node reads is another one."""
 
     def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        name = private(model, reader, slot)
+        name = private(model, node_of(model, node)[1], slot)
         change(model, name, lambda values: np.full_like(values, value))
         return (node,)
 
@@ -240,8 +235,7 @@ def large_variance(node: str) -> Fault:
     def plant(model: Any) -> tuple[str, ...]:
         graph, producer = node_of(model, node)
         channels = len(constant(model, producer.input[1]))
-        draw = np.random.default_rng(3)
-        variance = draw.uniform(2e7, 9.8e7, channels).astype(np.float32)
+        variance = np.random.default_rng(3).uniform(2e7, 9.8e7, channels).astype(np.float32)
         parts = {
             "scale": np.sqrt(variance),
             "bias": np.zeros(channels, np.float32),
@@ -361,8 +355,7 @@ def zero_point(at: float, by: int) -> Fault:
     def plant(model: Any) -> tuple[str, ...]:
         both = quantizers(model)
         pair = both[int(at * len(both))]
-        name = private(model, pair[1], 2)
-        change(model, name, lambda values: values.astype(np.int32) + by)
+        change(model, private(model, pair[1], 2), lambda values: values.astype(np.int32) + by)
         return tuple(one.name for one in pair)
 
     return plant

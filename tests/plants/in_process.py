@@ -1,7 +1,5 @@
 """Workers that run in this process: forty searches in minutes, where each start costs seconds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -4,8 +4,6 @@ For commands that would start dozens of processes, where processes are not what 
 is warmed up, for the same reason.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 

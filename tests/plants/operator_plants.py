@@ -1,7 +1,5 @@
 """40 plants, 20 in FP32 and 20 in FP16: damaged weights, and replaced operators of six kinds."""
 
-from __future__ import annotations
-
 from tests.plants import faults
 from tests.plants.plants import Plant, half, single
 

@@ -1,7 +1,5 @@
 """Packages outside the tree, as an installer leaves them: modules, and entry points."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """76 faults in models of six families, and the node that `validate --bisect` names for each."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -19,14 +17,11 @@ FP16 = "ort-cpu:fp16"
 class Plant(Record, frozen=True, kw_only=True):
     """A fault in a model of a family.
 
-    Attributes
-    ----------
-    fault : callable or None
-        ``None``: the model as it was published.
-    names : tuple of str
-        Nodes of which one must be named, of a model that is as it was published.
-    runs_in : str
-        ``"FP16"`` and ``"FP32"``: precision of the run; ``"Q/DQ"``: the quantized model runs.
+    Attributes:
+        fault: ``None``: the model as it was published.
+        names: Nodes of which one must be named, of a model that is as it was published.
+        runs_in: ``"FP16"`` and ``"FP32"``: precision of the run; ``"Q/DQ"``: the quantized model
+            runs.
     """
 
     family: str
@@ -42,7 +37,6 @@ class Plant(Record, frozen=True, kw_only=True):
 
     @property
     def is_right_in_fp32(self) -> bool:
-        """Whether the fault changes nothing in FP32."""
         return self.kind in _FP16_ONLY
 
 
@@ -64,7 +58,6 @@ class Named(Record, frozen=True, kw_only=True):
 
     @property
     def is_right(self) -> bool:
-        """Whether the node of the fault was named."""
         return self.node in self.expected
 
 

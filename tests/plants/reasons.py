@@ -1,7 +1,5 @@
 """Whether the reason of a search is true, by a run of both models that it knows nothing of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -77,7 +75,6 @@ def _tensors(path: Path, feeds: Mapping[str, Any]) -> dict[str, Any]:
 
 def _false(found: Bisected, why: str, oracle: Oracle) -> Iterator[str]:
     step = found.first_step
-    assert step is not None
     node = oracle.nodes[step.pair.node]
     inputs = [name for name in node.input if name in oracle.changing]
     was = oracle.kinds.get(node.output[0].removeprefix(_RENAMED), node.op_type)

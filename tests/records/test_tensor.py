@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.records.plan.plan import Weights
@@ -10,10 +8,21 @@ def tensor(*shape, dtype=DataType.FP16, layout=None) -> Tensor:
     return Tensor(name="t", shape=shape, dtype=dtype, layout=layout)
 
 
-def test_bytes() -> None:
+def test_bytes_of_tensors_layouts_and_weights() -> None:
     assert tensor(1, 3, 224, 224).nbytes == 2 * 3 * 224 * 224
     assert tensor(3, dtype=DataType.INT4).nbytes == 2
     assert tensor(dtype=DataType.BOOL).nbytes == 1
+    chw32 = Layout(name="NC/32HW32", text="", vector_axis=1, vector_width=32)
+    assert tensor(1, 3, 8, 8, dtype=DataType.INT8, layout=chw32).padded_nbytes == 32 * 64
+    assert tensor(1, 64, 8, 8, dtype=DataType.INT8, layout=chw32).padded_nbytes == 64 * 64
+    assert tensor(1, 3, 8, 8, layout=Layout(name="NCHW", text="")).padded_nbytes == 2 * 3 * 64
+    wide = Layout(name="x", text="", vector_axis=1, vector_width=32)
+    assert tensor(1, None, 8, layout=wide).padded_nbytes is None
+    assert tensor(7, layout=wide).padded_nbytes == 14
+    assert Weights(role="Weights", dtype=DataType.FP32, count=10).nbytes == 40
+    assert Weights(role="Weights", count=10).nbytes is None
+    assert Weights(role="Weights", dtype=DataType.FP32).nbytes is None
+    assert [one for one in DataType if one.bits is None] == [DataType.STRING]
 
 
 @pytest.mark.parametrize(
@@ -23,26 +32,3 @@ def test_bytes() -> None:
 def test_unknown_is_none_not_zero(unknown: Tensor) -> None:
     assert unknown.nbytes is None
     assert unknown.padded_nbytes is None
-
-
-def test_vectorised_layouts_are_padded() -> None:
-    chw32 = Layout(name="NC/32HW32", text="", vector_axis=1, vector_width=32)
-    assert tensor(1, 3, 8, 8, dtype=DataType.INT8, layout=chw32).padded_nbytes == 32 * 64
-    assert tensor(1, 64, 8, 8, dtype=DataType.INT8, layout=chw32).padded_nbytes == 64 * 64
-    assert tensor(1, 3, 8, 8, layout=Layout(name="NCHW", text="")).padded_nbytes == 2 * 3 * 64
-
-
-def test_padding_of_an_unknown_axis_is_unknown() -> None:
-    wide = Layout(name="x", text="", vector_axis=1, vector_width=32)
-    assert tensor(1, None, 8, layout=wide).padded_nbytes is None
-    assert tensor(7, layout=wide).padded_nbytes == 14
-
-
-def test_weights() -> None:
-    assert Weights(role="Weights", dtype=DataType.FP32, count=10).nbytes == 40
-    assert Weights(role="Weights", count=10).nbytes is None
-    assert Weights(role="Weights", dtype=DataType.FP32).nbytes is None
-
-
-def test_every_type_has_a_size_but_strings() -> None:
-    assert [one for one in DataType if one.bits is None] == [DataType.STRING]

@@ -1,7 +1,3 @@
-"""Plans of a few layers, written as text."""
-
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.formats.plan.tensor_format import parse_dtype
@@ -66,8 +62,7 @@ def profile(*times: tuple[str, float]) -> Profile:
 
 def timed(made: Plan, *times: float) -> Profile:
     """A profile with the layers' names, in order."""
-    names = [one.name for one in made.layers]
-    return profile(*zip(names, times, strict=True))
+    return profile(*zip([one.name for one in made.layers], times, strict=True))
 
 
 def findings(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -26,20 +24,14 @@ def codes(**options: Any) -> list[str]:
     return [rule.code for rule in LintConfig(**options).rules()]
 
 
-def test_every_rule_runs_by_default() -> None:
+def test_rules_are_told_by_code_beginning_name_and_level() -> None:
     assert codes() == [rule.code for rule in RULES]
-
-
-def test_rules_are_told_by_code_beginning_or_name() -> None:
     assert codes(select=("plan104", "tiny-kernels")) == ["PLAN104", "TIME202"]
     assert all(code.startswith("TIME") for code in codes(select=("TIME",)))
     assert codes(select=("TIME",), ignore=("TIME202", "profile-mismatch")) == [
         *("TIME204", "TIME205", "TIME206")
     ]
     assert "PLAN104" not in codes(ignore=("PLAN1",))
-
-
-def test_the_level_decides_what_is_bad() -> None:
     info, error = finding(Severity.INFO), finding(Severity.ERROR)
     assert not LintConfig().is_bad(info)
     assert LintConfig().is_bad(finding())
@@ -65,9 +57,6 @@ def test_layers_are_passed_over_by_name_and_pattern() -> None:
     assert not config.passes_over(reformat_converts_type, ["tail [Shuffle]"])
     assert not config.passes_over(reformat_converts_type, [])
     assert not LintConfig().passes_over(reformat_converts_type, ["head"])
-
-
-def test_brackets_of_names_are_no_sets() -> None:
     config = LintConfig(layers=(LayerIgnore(pattern="a [Shuf*]", rules=("PLAN104",)),))
     assert config.passes_over(reformat_converts_type, ["a [Shuffle]"])
     assert not config.passes_over(reformat_converts_type, ["a S"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +18,7 @@ END = layer("PointWise", "b FP16 1x5x8x8", "out FP16 1x5x8x8", name="end")
 MADE = plan(CONV, COPY, END, outputs="later")
 
 
-def test_findings_are_sorted_by_time_at_stake() -> None:
+def test_findings_are_sorted_by_time_at_stake_and_have_their_symptoms() -> None:
     report = lint(LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25)))
     assert [one.code for one in report.findings] == ["PLAN104", "PLAN102", "PLAN103"]
     shares = [one.saving.share_pct(one.saving.bound_ms) for one in report.findings]
@@ -28,17 +26,9 @@ def test_findings_are_sorted_by_time_at_stake() -> None:
     assert (report.plan, report.layers, report.sum_ms) == ("made", 3, 1.0)
     assert report.saving.bound_ms == 0.75
     assert report.rules == tuple(rule.code for rule in RULES)
-
-
-def test_a_layer_may_have_several_findings() -> None:
     report = lint(LintInput(plan=MADE))
     assert {one.code for one in report.findings if one.subject == "conv"} == {"PLAN102", "PLAN103"}
-
-
-def test_what_a_finding_explains_is_its_symptom() -> None:
-    report = lint(LintInput(plan=MADE))
-    cause = next(one for one in report.findings if one.code == "PLAN102")
-    (symptom,) = cause.symptoms
+    (symptom,) = next(one for one in report.findings if one.code == "PLAN102").symptoms
     assert (symptom.code, symptom.subject, symptom.layers) == ("PLAN101", "conv", (0,))
     alone = lint(LintInput(plan=MADE), LintConfig(ignore=("PLAN102",)))
     assert "PLAN101" in {one.code for one in alone.findings}
@@ -46,7 +36,7 @@ def test_what_a_finding_explains_is_its_symptom() -> None:
     assert "PLAN101" in {one.code for one in lint(LintInput(plan=MADE), passed).findings}
 
 
-def test_an_unknown_saving_is_after_all_known_ones() -> None:
+def test_without_a_known_saving_or_times_the_heavier_come_first() -> None:
     block = layer("Myelin", "out FP16 1x5x8x8", "x FP16 1x5x8x8", name="{ForeignNode[a...b]}")
     made = plan(CONV, COPY, END, block)
     report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.2, 0.1, 0.6)))
@@ -54,20 +44,23 @@ def test_an_unknown_saving_is_after_all_known_ones() -> None:
     assert (last.code, last.saving.bound_ms, last.saving.rank) == ("PLAN118", None, (2, -0.6))
     assert last.saving.share_pct(last.saving.unknown_of_ms) == pytest.approx(60)
     ranks = [finding.saving.rank for finding in report.findings]
-    assert ranks == sorted(ranks)
-    assert report.groups[-1].code == "PLAN118"
-
-
-def test_what_takes_most_goes_first_where_nothing_tells_what_can_be_won() -> None:
+    assert (ranks, report.groups[-1].code) == (sorted(ranks), "PLAN118")
     few = layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x64x8x8", Groups=64, name="few")
     block = layer("Myelin", "a FP16 1x64x8x8", "out FP16 1x8x8x8", name="{ForeignNode[a...b]}")
     made = plan(few, block)
     report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.9)))
     assert [one.code for one in report.findings] == ["PLAN118", "PLAN101"]
     assert [one.code for one in report.groups] == ["PLAN118", "PLAN101"]
+    slow = layer("Convolution", "in FP16 1x64x8x8", "z FP16 1x64x8x8", Groups=64)
+    made = plan(slow, CONV, COPY, END, outputs="later")
+    report = lint(LintInput(plan=made), LintConfig(ignore=("PLAN102",)))
+    assert report.sum_ms is None
+    assert {one.saving.bound_ms for one in report.findings} == {None}
+    weights = [one.severity.weight for one in report.findings]
+    assert (weights, len(set(weights))) == (sorted(weights, reverse=True), 2)
 
 
-def test_a_finding_is_suppressed_by_its_subject_too() -> None:
+def test_suppressed_findings_are_counted_by_layer_and_subject() -> None:
     conv = layer("Convolution", "in INT8 1x16x8x8", "a FP16 1x16x8x8", name="conv")
     copy = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
     add = layer("Convolution", "b INT8 1x16x8x8, a FP16 1x16x8x8", "out FP16 1x16x8x8")
@@ -77,6 +70,13 @@ def test_a_finding_is_suppressed_by_its_subject_too() -> None:
     )
     assert lint(given, LintConfig(select=("PLAN106",))).findings[0].layers == (1, 0)
     assert (lint(given, config).findings, lint(given, config).suppressed) == ((), 1)
+    config = LintConfig(
+        select=("PLAN101", "PLAN104"), layers=(LayerIgnore(pattern="co*y", rules=("PLAN1",)),)
+    )
+    report = lint(LintInput(plan=MADE), config)
+    assert [one.code for one in report.findings] == ["PLAN101"]
+    assert report.suppressed == 1
+    assert report.rules == ("PLAN101", "PLAN104")
 
 
 def test_a_cause_is_as_severe_as_its_worst_symptom() -> None:
@@ -100,27 +100,6 @@ def test_the_profiler_s_part_is_not_at_stake() -> None:
     assert (report.sum_ms, report.engine_ms) == pytest.approx((0.997, 0.997))
     assert report.findings[0].saving.bound_ms == pytest.approx(0.499)
     assert report.findings[0].saving.engine_ms == pytest.approx(0.997)
-
-
-def test_without_times_the_heavier_come_first() -> None:
-    slow = layer("Convolution", "in FP16 1x64x8x8", "z FP16 1x64x8x8", Groups=64)
-    made = plan(slow, CONV, COPY, END, outputs="later")
-    report = lint(LintInput(plan=made), LintConfig(ignore=("PLAN102",)))
-    assert report.sum_ms is None
-    assert {one.saving.bound_ms for one in report.findings} == {None}
-    weights = [one.severity.weight for one in report.findings]
-    assert weights == sorted(weights, reverse=True)
-    assert len(set(weights)) == 2
-
-
-def test_suppressed_findings_are_counted() -> None:
-    config = LintConfig(
-        select=("PLAN101", "PLAN104"), layers=(LayerIgnore(pattern="co*y", rules=("PLAN1",)),)
-    )
-    report = lint(LintInput(plan=MADE), config)
-    assert [one.code for one in report.findings] == ["PLAN101"]
-    assert report.suppressed == 1
-    assert report.rules == ("PLAN101", "PLAN104")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Engines that were really built: against trex's findings, corrected."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import lru_cache
@@ -34,7 +32,6 @@ def report(shared: Path) -> Callable[[str], LintReport]:
 
 
 def said(report: LintReport) -> list[Finding | Symptom]:
-    """Return the findings, and what they explain."""
     return [it for one in report.findings for it in (one, *one.symptoms)]
 
 
@@ -47,7 +44,6 @@ def messages(report: LintReport, subject: str) -> list[str]:
 
 
 def not_ours(shared: Path, report: LintReport, plan: str, linter: str) -> set[str]:
-    """What trex says and we do not."""
     golden = json.loads((shared / "goldens.json").read_text())["plans"][plan]["lint"]
     return set(golden[linter]["names"]) - subjects(report, *LINTERS[linter])
 
@@ -60,41 +56,22 @@ def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan,
     assert len(missed) == count, missed
 
 
-def test_a_convolution_without_tensor_cores(report) -> None:
+def test_findings_of_the_examples(report) -> None:
     name = "features.1.conv.0.0.weight + QuantizeLinear_25 + Conv_29 + PWN(Clip_33)"
     asked = "is depthwise and names no tactic: does it use tensor cores?"
     assert asked in messages(report(PLANS[0]), name)
-
-
-def test_a_quantised_convolution_with_float_outputs(report) -> None:
     name = "features.4.conv.2.weight + QuantizeLinear_187 + Conv_191"
     assert messages(report(PLANS[0]), name)[0].startswith("reads INT8 and writes FP16")
-
-
-def test_misaligned_channels(report) -> None:
     name = "features.3.conv.0.0.weight + QuantizeLinear_104 + Conv_108 + PWN(Clip_112)"
     assert "has input channels 24, not a multiple of 16" in messages(report(PLANS[0]), name)
-
-
-def test_the_image_s_channels_are_not_to_be_rounded(report) -> None:
     name = "features.0.0.weight + QuantizeLinear_8 + Conv_12 + PWN(Clip_16)"
     assert not messages(report(PLANS[0]), name)  # trex advises to round 3 up to 16
-
-
-def test_a_reformat_that_converts(report) -> None:
     (one,) = [it for it in report(PLANS[0]).findings if it.subject == "QuantizeLinear_2"]
     assert one.message == "is a Quantize on its own, FP32 to INT8, of the engine's input"
     assert one.severity.value == "info"
-
-
-def test_times_at_stake(report) -> None:
     found = report(PLANS[0])
     ranks = [one.saving.rank for one in found.findings]
-    assert ranks == sorted(ranks)
-    assert found.sum_ms == pytest.approx(0.470389, abs=1e-6)
-
-
-def test_gpus_of_the_examples_are_known(report) -> None:
+    assert (ranks, found.sum_ms) == (sorted(ranks), pytest.approx(0.470389, abs=1e-6))
     assert subjects(report(PLANS[0]), "TIME204")
 
 
@@ -141,7 +118,7 @@ def test_a_conversion_between_types(kind) -> None:
     assert [one.message for one in found if one.code == "PLAN104"] == ["converts FP32 to INT8"]
 
 
-def test_reorders_that_undo_each_other() -> None:
+def test_findings_of_onnx_runtimes_graphs() -> None:
     layers = (
         layer("Convolution", "in FP32 1x8x4x4 NHWC8", "a FP32 1x8x4x4 NHWC8"),
         layer("Reorder", "a FP32 1x8x4x4 NHWC8", "b FP32 1x8x4x4 NCHW"),
@@ -150,9 +127,6 @@ def test_reorders_that_undo_each_other() -> None:
         layer("Convolution", "d FP32 1x8x4x4 NHWC8", "out FP32 1x8x4x4 NHWC8"),
     )
     assert codes(*layers) == ["PLAN109"]
-
-
-def test_attention_that_onnx_runtime_did_not_fuse() -> None:
     layers = (
         layer("FusedMatMul", "q FP32 1x8x64, k FP32 1x64x8", "s FP32 1x8x8"),
         layer("Add", "s FP32 1x8x8, m FP32 1x8x8", "t FP32 1x8x8"),
@@ -160,9 +134,6 @@ def test_attention_that_onnx_runtime_did_not_fuse() -> None:
         layer("MatMul", "p FP32 1x8x8, v FP32 1x8x64", "out FP32 1x8x64"),
     )
     assert codes(*layers) == ["PLAN113"]
-
-
-def test_a_float_island_in_an_int8_graph() -> None:
     layers = (
         layer("Convolution", "in INT8 1x8x4x4", "a INT8 1x8x4x4"),
         layer("Reorder", "a INT8 1x8x4x4", "b FP32 1x8x4x4"),

@@ -1,7 +1,3 @@
-"""Causes in plans that were really built: what is found where, and that time counts once."""
-
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache
@@ -96,12 +92,8 @@ def causes(report: LintReport) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", CAUSES)
-def test_causes_are_found_where_they_are(shared: Path, name: str) -> None:
+def test_causes_are_found_where_they_are_and_time_is_at_stake_once(shared, name, capsys) -> None:
     assert causes(report_of(shared, name)) == CAUSES[name]
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_time_is_at_stake_once(shared: Path, name: str) -> None:
     report = report_of(shared, name)
     own = LintView(given_of(shared, name)).times_ms
     assert report.engine_ms is not None
@@ -111,10 +103,6 @@ def test_time_is_at_stake_once(shared: Path, name: str) -> None:
     for one in report.findings:
         most = sum(own.get(index, 0.0) for index in one.layers)
         assert one.saving.bound_ms is None or one.saving.bound_ms <= most + 1e-12
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_at_most_twelve_are_printed(shared: Path, name: str, capsys: pytest.CaptureFixture) -> None:
     main(["lint", str(shared / f"{name}.graph.json")])
     lines = capsys.readouterr().out.splitlines()
     severities = re.compile(r"^[\s\d.—]*(?:PLAN|TIME)\d{3}  (?:info|warning|error)")
@@ -127,10 +115,9 @@ def only(report: LintReport, code: str) -> Finding:
     return one
 
 
-def test_identity_reformats_of_constants(shared: Path) -> None:
+def test_what_constants_and_a_cuda_graph_would_win(shared: Path) -> None:
     """They are 21 % of the layers' times with the profiler's part, and 12 % without."""
-    report = report_of(shared, "trt86-h200/resnet18")
-    one = only(report, "PLAN115")
+    one = only(report_of(shared, "trt86-h200/resnet18"), "PLAN115")
     assert one.subject == "16 layers (Identity_0 … Identity_15)"
     assert (
         one.advice
@@ -142,10 +129,7 @@ def test_identity_reformats_of_constants(shared: Path) -> None:
     assert share == pytest.approx(0.21, abs=5e-3)
     assert one.saving.share_pct(one.saving.alone_ms) == pytest.approx(12.2, abs=0.1)
     assert {it.code for it in one.symptoms} == {"PLAN116"}
-
-
-def test_what_a_cuda_graph_would_win(shared: Path) -> None:
-    """The engine takes 0.1814 ms eager and 0.1549 ms as a graph."""
+    # The engine takes 0.1814 ms eager and 0.1549 ms as a graph.
     one = only(report_of(shared, "trt86-h200/resnet18"), "TIME206")
     saved_ms = len(one.layers) * one.evidence["launch_ms"]
     assert one.saving.bound_ms == one.saving.alone_ms == pytest.approx(saved_ms)
@@ -157,12 +141,10 @@ def test_what_a_cuda_graph_would_win(shared: Path) -> None:
 
 def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> None:
     report = report_of(shared, "trt86-h200/resnet18")
-    batch = only(report, "TIME205")
-    assert report.saving.item_ms == batch.saving.item_ms
+    assert report.saving.item_ms == only(report, "TIME205").saving.item_ms
     others = [it.saving.bound_ms for it in report.findings if it.saving.bound_ms]
     assert report.saving.bound_ms == pytest.approx(sum(others))
     table = rule_table(report)
-    assert table is not None
     rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
     (row,) = (one for one in rows if one["code"] == "TIME205")
     assert row["ms"] == "—"
@@ -173,7 +155,6 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     """The terminal named PLAN115 first, and the page TIME206, in every row of its list."""
     read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
     subject = PageSubject(RunView(run_of_engine(read.facts)))
-    assert subject.findings is not None
     saving = only(subject.findings, "TIME206").saving
     others = [one.saving for one in subject.findings.findings if one.saving.bound_ms is not None]
     assert saving.bound_ms == saving.alone_ms == max(one.alone_ms or 0.0 for one in others)
@@ -184,17 +165,10 @@ def test_every_form_begins_with_what_saves_most_by_itself(shared: Path) -> None:
     assert changes[0] in report_markdown([subject]).decode()
     assert [group["code"] for group in groups_data(subject.findings)][:2] == ["TIME206", "PLAN115"]
     assert changes[0] in (" ".join(report_page([subject]).decode().split()))
-
-
-def test_what_is_of_the_engine_is_of_no_layer(shared: Path) -> None:
-    read = read_plan_files(PlanFiles(plan=shared / "trt86-h200/resnet18.graph.json"))
-    subject = PageSubject(RunView(run_of_engine(read.facts)))
     codes = {one.code for found in subject.findings_of_layer.values() for one in found}
     assert "PLAN115" in codes
     assert "TIME206" not in codes
-    look = first_screen(subject)
-    assert look is not None
-    assert not any("TIME206" in row.fix for row in look.rows)
+    assert not any("TIME206" in row.fix for row in first_screen(subject).rows)
 
 
 def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:
@@ -221,7 +195,6 @@ def test_a_plan_of_several_profiles_is_checked_as_a_whole(tmp_path) -> None:
 
 
 def report(*names: str, channels: int = 3) -> LintReport:
-    """Misaligned convolutions with one channel more each."""
     layers = [
         layer(
             "Convolution",
@@ -243,20 +216,11 @@ def test_repeated_blocks_are_one_group() -> None:
     assert group.message == "has output channels 67 … 69, not a multiple of 8"
     assert group.saving.bound_ms == sum(one.saving.bound_ms or 0.0 for one in found.findings)
     assert sorted(group.findings) == [0, 1, 2]
-
-
-def test_other_modules_and_other_rules_are_groups_of_their_own() -> None:
     found = report("/layers.0/Conv", "/heads.0/Conv")
     assert [group.subject() for group in found.groups] == ["/layers.0/Conv", "/heads.0/Conv"]
-
-
-def test_layers_without_a_module_are_grouped_by_what_is_said() -> None:
     (group,) = report("Conv_7", "Conv_8").groups
     assert group.subject() == "each of 2 layers (Conv_7 … Conv_8)"
     assert group.subject(lambda name: name[:4]) == "each of 2 layers (Conv … Conv)"
-
-
-def test_the_digits_of_a_name_are_no_figures() -> None:
     found = report("features.3.conv.0.weight + QuantizeLinear_104 + Conv_108")
     (group,) = found.groups
     assert group.message == "has output channels 67, not a multiple of 8"

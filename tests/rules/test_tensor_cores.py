@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -43,19 +41,14 @@ from tests.rules.made import layer, plan
         ("my_own_kernel", None),
     ],
 )
-def test_a_tactic_s_name_tells_whether_it_uses_tensor_cores(
-    tactic: str | None, expected: bool | None
-) -> None:
+def test_a_tactic_s_name_tells_whether_it_uses_tensor_cores(tactic, expected) -> None:
     assert uses_tensor_cores(tactic) is expected
 
 
-def test_matrix_vector() -> None:
+def test_matrix_vector_and_alignment() -> None:
     assert is_matrix_vector("sm50_xmma_cublas_gemvx_f16f16")
     assert not is_matrix_vector("sm80_xmma_gemm_f16f16")
     assert not is_matrix_vector(None)
-
-
-def test_alignment() -> None:
     assert [alignment_of(one) for one in (DataType.FP16, DataType.INT8)] == [8, 16]
     assert alignment_of(DataType.BOOL) is None
     assert alignment_of(None) is None
@@ -69,7 +62,7 @@ def test_gpus_without(capability: str | None, lacks: bool) -> None:
     assert not lacks_tensor_cores(None)
 
 
-def test_layers_before_and_after() -> None:
+def test_layers_before_and_after_through_no_ops_and_copies() -> None:
     flow = Flow(
         plan(
             layer("Convolution", "in FP16", "a FP16"),
@@ -77,17 +70,12 @@ def test_layers_before_and_after() -> None:
             layer("PointWise", "a FP16, b FP16", "out FP16"),
         )
     )
-    assert flow.before == {1: (0,), 2: (0, 1)}
-    assert flow.after == {0: (1, 2), 1: (2,)}
+    assert (flow.before, flow.after) == ({1: (0,), 2: (0, 1)}, {0: (1, 2), 1: (2,)})
     assert flow.only_after(1) == 2
     assert flow.only_after(0) is None
     assert flow.only_before(1) == 0
     assert flow.only_before(2) is None
-    assert flow.reads_input == {0}
-    assert flow.writes_output == {2}
-
-
-def test_no_ops_are_seen_through() -> None:
+    assert (flow.reads_input, flow.writes_output) == ({0}, {2})
     flow = Flow(
         plan(
             layer("NoOp", "in FP16", "in2 FP16"),
@@ -99,13 +87,8 @@ def test_no_ops_are_seen_through() -> None:
             layer("NoOp", "", "nothing FP16"),
         )
     )
-    assert flow.before == {4: (1,)}
-    assert flow.reads_input == {1}
-    assert flow.writes_output == {4}
+    assert (flow.before, flow.reads_input, flow.writes_output) == ({4: (1,)}, {1}, {4})
     assert flow.only_after(4) is None
-
-
-def test_a_tensor_written_again_has_its_last_writer() -> None:
     flow = Flow(
         plan(
             layer("PointWise", "in FP16", "a FP16"),
@@ -116,9 +99,6 @@ def test_a_tensor_written_again_has_its_last_writer() -> None:
     )
     assert flow.before[3] == (2,)
     assert flow.after[0] == (1,)
-
-
-def test_parts_of_a_left_out_concatenation_are_all_before_its_reader() -> None:
     flow = Flow(
         plan(
             layer("PointWise", "in FP16", "joined FP16"),
@@ -127,9 +107,6 @@ def test_parts_of_a_left_out_concatenation_are_all_before_its_reader() -> None:
         )
     )
     assert flow.before[2] == (0, 1)
-
-
-def test_what_is_written_further_down_has_no_producer() -> None:
     flow = Flow(plan(layer("PointWise", "state FP16", "state FP16")))
     assert flow.before == {}
 

@@ -1,7 +1,3 @@
-"""Where a job's engine comes from."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -79,33 +75,28 @@ def test_what_needs_no_build_gets_none(runs, tmp_path, backend, kind) -> None:
     assert made.seen == []
 
 
-def test_a_kept_engine_needs_no_process(runs, tmp_path) -> None:
-    made = runs(Builder(REPORT))
-    engine = found(job(), tmp_path / "build")
-    assert engine.report is REPORT
-    assert engine.job.engine == REPORT.engine
-    assert not engine.failed
-    assert made.seen == []
-    assert not (tmp_path / "build").exists()
-
-
 @pytest.mark.parametrize(("kept", "rebuild"), [(None, False), (REPORT, True)])
 def test_else_it_is_built_in_a_process_of_its_own(runs, tmp_path, kept, rebuild) -> None:
     made = runs(Builder(kept))
     engine = found(job(rebuild=rebuild, engine_cache="/cache"), tmp_path / "build")
     ((asked, folder, task),) = made.seen
-    assert task == "build"
-    assert folder == tmp_path / "build"
-    assert asked.engine_cache == "/cache"
+    assert (task, folder, asked.engine_cache) == ("build", tmp_path / "build", "/cache")
     assert engine.job.engine == REPORT.engine
     assert not engine.failed
 
 
-def test_without_a_cache_the_engine_lies_in_the_jobs_folder(runs, tmp_path) -> None:
+def test_a_kept_engine_needs_no_process_and_lies_in_the_jobs_folder(runs, tmp_path) -> None:
     made = runs(Builder())
     engine = found(job(), tmp_path / "build")
     assert made.seen[0][0].engine_cache == str(tmp_path / "build" / "cache")
     assert engine.job.engine_cache is None
+    made = runs(Builder(REPORT))
+    engine = found(job(), tmp_path / "kept")
+    assert engine.report is REPORT
+    assert engine.job.engine == REPORT.engine
+    assert not engine.failed
+    assert made.seen == []
+    assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize("kind", [OutcomeKind.FAILED, OutcomeKind.CRASHED])

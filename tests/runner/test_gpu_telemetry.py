@@ -1,7 +1,5 @@
 """The whole way of a GPU's readings into a run, over a stand-in for NVML, in real processes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -24,9 +22,8 @@ def h200():
         yield measured(patch, "h200")
 
 
-def test_every_channel_over_idle_and_load(h200) -> None:
+def test_channels_of_a_gpu_cover_idle_and_load_and_count_its_joules(h200) -> None:
     gpu = h200.gpu
-    assert gpu is not None
     assert gpu.gpu.uuid == H200
     assert gpu.gpu.power_is_instant is False
     assert [one.name for one in gpu.series.channels] == list(channel.CHANNELS)
@@ -40,23 +37,13 @@ def test_every_channel_over_idle_and_load(h200) -> None:
     assert (np.diff(times) > 0).all()
     assert times[0] <= idle.from_ms
     assert times[-1] >= load.to_ms
-
-
-def test_times_count_from_where_those_of_the_memory_do(h200) -> None:
     whole_ms = h200.telemetry.time_ms[-1]
     assert 0 < h200.gpu.span("timed").from_ms < h200.gpu.span("load").to_ms < whole_ms + 1_000
     assert h200.phase_ms("telemetry") >= 600 + 300
-
-
-def test_the_pass_is_not_in_the_samples(h200) -> None:
     assert h200.stop.duration_ms < 3_000
     assert len(h200.headline) == h200.stop.iterations
     assert h200.gpu.requests != h200.stop.iterations
-
-
-def test_joules_come_from_the_counter(h200) -> None:
     energy = RunView(h200).energy
-    assert energy is not None
     assert energy.method == "counter"
     assert energy.net_joules < energy.joules
     assert energy.idle_w < energy.load_w
@@ -64,25 +51,17 @@ def test_joules_come_from_the_counter(h200) -> None:
     assert 70 * each_s * 0.8 < energy.joules < 430 * each_s * 1.2
 
 
-def test_a_gpu_without_a_counter_has_its_power_added_up(monkeypatch) -> None:
+def test_what_a_gpu_does_not_offer_is_added_up_or_not_there(monkeypatch) -> None:
     run = measured(monkeypatch, "consumer")
-    energy = RunView(run).energy
-    assert energy is not None
-    assert energy.method == "power"
+    assert RunView(run).energy.method == "power"
     assert run.gpu.series.channel(channel.ENERGY) is None
     assert run.gpu.gpu.power_is_instant is True
-
-
-def test_what_is_refused_is_not_there(monkeypatch) -> None:
     run = measured(monkeypatch, "refusing")
     assert run.gpu.timed is None
     assert run.gpu.series.channels == ()
     assert RunView(run).energy is None
     assert RunView(run).cycles is None
     assert "I-NO-ENERGY" in codes(run)
-
-
-def test_an_instance_has_memory_and_no_power(monkeypatch) -> None:
     run = measured(monkeypatch, "mig", MIG)
     names = {one.name for one in run.gpu.series.channels}
     assert run.gpu.gpu.is_mig
@@ -93,13 +72,12 @@ def test_an_instance_has_memory_and_no_power(monkeypatch) -> None:
 
 
 def test_the_gpu_is_found_by_its_uuid_whatever_its_place(monkeypatch) -> None:
-    quick = TelemetryRule(depth="clock")
-    run = measured(monkeypatch, "two", H200, quick)
+    run = measured(monkeypatch, "two", H200, TelemetryRule(depth="clock"))
     assert run.gpu.gpu.name == "NVIDIA H200"
     assert run.gpu.series is None
 
 
-def test_a_gpu_that_is_lost_leaves_a_gap_and_a_notice(monkeypatch) -> None:
+def test_a_lost_gpu_a_slower_clock_and_others_on_it_are_said(monkeypatch) -> None:
     run = measured(
         monkeypatch,
         "lost",
@@ -111,9 +89,6 @@ def test_a_gpu_that_is_lost_leaves_a_gap_and_a_notice(monkeypatch) -> None:
     assert np.isfinite(clock[0])
     assert np.isnan(clock[-1])
     assert "W-GPU-SILENT" in codes(run)
-
-
-def test_a_slower_clock_and_its_reason_are_said(monkeypatch) -> None:
     run = measured(monkeypatch, "throttling", rule=TelemetryRule(depth="clock"))
     by_code = {one.code: one for one in run.notices}
     assert "24 %" in by_code["W-CLOCK-DROP"].message
@@ -122,9 +97,6 @@ def test_a_slower_clock_and_its_reason_are_said(monkeypatch) -> None:
     cycles = RunView(run).cycles
     assert cycles.clock_mhz == 1500
     assert cycles.cycles == pytest.approx(RunView(run).latency.median_ms * 1.5e6)
-
-
-def test_others_on_the_gpu_are_named(monkeypatch) -> None:
     run = measured(monkeypatch, "foreign", rule=TelemetryRule(depth="clock"))
     (other,) = run.gpu.others
     assert (other.pid, other.memory_bytes) == (1, 2 << 30)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -37,6 +35,7 @@ def fake_job(limits: Limits | None = None, **options: str) -> Job:
 
 
 def run(job: Job, folder, on_progress=lambda _: None) -> isolate.Ended:
+    folder.mkdir(exist_ok=True)
     return run_isolated(job, folder, on_progress)
 
 
@@ -44,7 +43,6 @@ def test_a_good_job(tmp_path) -> None:
     seen: list[Progress] = []
     ended = run(fake_job(latency_us="300"), tmp_path, seen.append)
     assert ended.outcome.kind is OutcomeKind.OK
-    assert ended.result is not None
     (samples,) = ended.result.measured.samples
     assert len(samples) == 20
     assert samples.values_ms.min() >= 0.25
@@ -55,63 +53,43 @@ def test_a_good_job(tmp_path) -> None:
     assert ended.result.peak_memory_bytes is not None
     assert seen[-1].phase == "layer_profile"
     rss = ended.memory.channel("rss_bytes")
-    assert rss is not None
     assert rss.size == ended.memory.time_ms.size > 0
     assert rss.max() <= 1.2 * ended.result.peak_memory_bytes
 
 
-def test_a_segmentation_fault(tmp_path) -> None:
+def test_each_way_a_worker_ends_is_an_outcome(tmp_path) -> None:
     ended = run(fake_job(fault="segfault"), tmp_path)
     assert ended.outcome.kind is OutcomeKind.CRASHED
     assert ended.outcome.signal == signal.SIGSEGV
     assert ended.outcome.message == "died of SIGSEGV"
     assert "Segmentation fault" in (ended.outcome.detail or "")
     assert ended.result is None
-
-
-def test_an_abort(tmp_path) -> None:
-    ended = run(fake_job(fault="abort"), tmp_path)
+    ended = run(fake_job(fault="abort"), tmp_path / "abort")
     assert (ended.outcome.kind, ended.outcome.signal) == (OutcomeKind.CRASHED, signal.SIGABRT)
-
-
-def test_leaving_without_a_result(tmp_path) -> None:
-    ended = run(fake_job(fault="exit"), tmp_path)
+    ended = run(fake_job(fault="exit"), tmp_path / "exit")
     assert (ended.outcome.kind, ended.outcome.exit_code) == (OutcomeKind.CRASHED, 7)
-
-
-def test_a_hang(tmp_path) -> None:
-    ended = run(fake_job(Limits(timeout_s=3), fault="hang"), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.TIMED_OUT
-    assert "3 s" in (ended.outcome.message or "")
-
-
-def test_a_flood_of_memory(tmp_path) -> None:
-    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=600 << 20), fault="memory"), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.OUT_OF_MEMORY
-    assert "limit is 600 MiB" in (ended.outcome.message or "")
-
-
-def test_a_limit_below_a_mebibyte_is_not_said_to_be_none(tmp_path) -> None:
-    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path)
-    assert "limit is 1.00 KiB" in (ended.outcome.message or "")
-
-
-def test_an_error_of_the_backend(tmp_path) -> None:
-    ended = run(fake_job(fault="error"), tmp_path)
+    ended = run(fake_job(fault="error"), tmp_path / "error")
     assert ended.outcome.kind is OutcomeKind.FAILED
     assert ended.outcome.message == "fake request: asked to fail"
-
-
-def test_unsupported(tmp_path) -> None:
-    ended = run(fake_job(fault="unsupported"), tmp_path)
+    ended = run(fake_job(fault="unsupported"), tmp_path / "unsupported")
     assert ended.outcome.kind is OutcomeKind.UNSUPPORTED
-
-
-def test_a_bug_in_the_worker_is_an_outcome_with_its_trace(tmp_path) -> None:
-    ended = run(fake_job(latency_us="not a number"), tmp_path)
+    ended = run(fake_job(latency_us="not a number"), tmp_path / "bug")
     assert ended.outcome.kind is OutcomeKind.FAILED
     assert "ValueError" in (ended.outcome.message or "")
     assert "Traceback" in (ended.outcome.detail or "")
+
+
+def test_a_hang_and_a_flood_of_memory_end_at_their_limits(tmp_path) -> None:
+    ended = run(fake_job(Limits(timeout_s=3), fault="hang"), tmp_path)
+    assert ended.outcome.kind is OutcomeKind.TIMED_OUT
+    assert "3 s" in (ended.outcome.message or "")
+    ended = run(
+        fake_job(Limits(timeout_s=60, memory_bytes=600 << 20), fault="memory"), tmp_path / "memory"
+    )
+    assert ended.outcome.kind is OutcomeKind.OUT_OF_MEMORY
+    assert "limit is 600 MiB" in (ended.outcome.message or "")
+    ended = run(fake_job(Limits(timeout_s=60, memory_bytes=1024), fault="hang"), tmp_path / "least")
+    assert "limit is 1.00 KiB" in (ended.outcome.message or "")
 
 
 def stand_in(monkeypatch, code: str) -> None:
@@ -143,14 +121,11 @@ def test_no_result_at_all(tmp_path, monkeypatch) -> None:
     assert ended.outcome.detail == "so long"
 
 
-def test_a_kill_by_the_kernel_for_memory(tmp_path, monkeypatch) -> None:
+def test_a_kill_by_the_kernel_for_memory_or_by_somebody(tmp_path, monkeypatch) -> None:
     counts = iter([0, 1])
     monkeypatch.setattr(isolate, "oom_kills", lambda: next(counts))
     stand_in(monkeypatch, "import os; os.kill(os.getpid(), 9)")
     assert run(fake_job(), tmp_path).outcome.kind is OutcomeKind.OUT_OF_MEMORY
-
-
-def test_a_kill_by_somebody(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(isolate, "oom_kills", lambda: None)
     stand_in(monkeypatch, "import os; os.kill(os.getpid(), 9)")
     ended = run(fake_job(), tmp_path)
@@ -172,8 +147,7 @@ def is_running(pid: int) -> bool:
 
 def test_grandchildren_die_too_even_outside_the_group(tmp_path, monkeypatch) -> None:
     stand_in(monkeypatch, GRANDCHILD)
-    ended = run(fake_job(Limits(timeout_s=2)), tmp_path)
-    assert ended.outcome.kind is OutcomeKind.TIMED_OUT
+    assert run(fake_job(Limits(timeout_s=2)), tmp_path).outcome.kind is OutcomeKind.TIMED_OUT
     assert not is_running(int((tmp_path / "child").read_text()))
 
 

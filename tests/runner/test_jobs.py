@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -26,20 +24,14 @@ def test_models_times_backends(tmp_path) -> None:
     assert made[0].subject.size_bytes == 6
 
 
-def test_kinds(tmp_path) -> None:
+def test_kinds_of_models_and_the_neighbour_that_is_suggested(tmp_path) -> None:
     for name, kind in (("a.onnx", "onnx"), ("a.engine", "engine"), ("a.plan", "engine")):
         (tmp_path / name).touch()
         assert subject_of(tmp_path / name).kind == kind
-
-
-def test_a_file_called_model_is_told_by_its_folder(tmp_path) -> None:
     folder = tmp_path / "mobilenet"
     folder.mkdir()
     (folder / "model.onnx").touch()
     assert subject_of(folder / "model.onnx").name == "mobilenet/model.onnx"
-
-
-def test_the_neighbour_is_suggested(tmp_path) -> None:
     (tmp_path / "resnet18.onnx").touch()
     with pytest.raises(UsageError) as caught:
         subject_of(tmp_path / "resnet81.onnx")
@@ -57,9 +49,7 @@ def test_data_sets(tmp_path) -> None:
     model.touch()
     (tmp_path / "test_data_set_1").mkdir()
     (tmp_path / "test_data_set_0").mkdir()
-
     (tmp_path / "test_data_set_1" / "input_0.pb").touch()
-
     plain = Workload()
 
     def chosen(data: str, workload: Workload) -> str | None:

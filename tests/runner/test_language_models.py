@@ -1,7 +1,5 @@
 """Language models: what their inputs are fed, in bench, in suites and in a decode loop."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -50,9 +48,6 @@ def test_a_file_or_a_range_of_the_user_comes_first(tmp_path) -> None:
     assert settled_workload([model], found).filled == found.filled
     asked = Workload(ranges=(InputRange(name="attention_mask", low=0, high=1),))
     assert {one.name for one in settled_workload([model], asked).filled} == {"position_ids"}
-
-
-def test_a_present_output_belongs_to_the_past_input_of_the_same_rest() -> None:
     inputs = ["ids", "past_key_values.0.key", "past_1", "past_key_values.0.decoder.value"]
     outputs = ["logits", "present.0.key", "present_1", "present_key_values.0.decoder.value"]
     assert presents_of(inputs, outputs) == dict(zip(inputs[1:], outputs[1:], strict=True))
@@ -112,15 +107,12 @@ def test_a_decode_loop_has_time_to_first_token_and_per_token(tmp_path) -> None:
     assert "I-DECODE" in {one.code for one in view.run.notices}
 
 
-def test_a_model_without_a_past_or_a_backend_without_the_loop(tmp_path, convnet) -> None:
+def test_what_decoding_needs_is_said(tmp_path, convnet) -> None:
     work = Workload(mode=Mode(decode=4), **QUICK)
     with pytest.raises(UnsupportedError, match=r"no past_\* input"):
         es.bench(convnet, workload=work)
     with pytest.raises(UsageError, match="fake has no `decode`"):
         es.bench(convnet, on="fake", workload=work)
-
-
-def test_a_provider_that_builds_engines_needs_the_range_of_lengths() -> None:
     from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
     from enginescope.backends.onnxruntime.varying_shapes import check_growing
 

@@ -1,7 +1,5 @@
 """Sizes of named dimensions and of indexed tables, from a model's file into a workload."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +9,7 @@ from onnx import TensorProto, helper
 
 from enginescope.backends.base import InputSpec
 from enginescope.core.errors import UsageError
-from enginescope.records.run.job import (
-    DimSize,
-    InputFile,
-    InputRange,
-    InputShape,
-    OpenDims,
-    Workload,
-)
+from enginescope.records.run import job
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
@@ -51,8 +42,8 @@ def encoder(path: Path, table: tuple[int, int] = (50, 4), axis: int = 0) -> Path
     return save(path, nodes, inputs, outputs, **weights)
 
 
-def dims(**sizes: int) -> tuple[DimSize, ...]:
-    return tuple(DimSize(name=name, size=size) for name, size in sizes.items())
+def dims(**sizes: int) -> tuple[job.DimSize, ...]:
+    return tuple(job.DimSize(name=name, size=size) for name, size in sizes.items())
 
 
 def spec(name: str, dtype: DataType, *shape: Any) -> InputSpec:
@@ -66,63 +57,57 @@ SPECS = (
 )
 
 
-def test_a_named_dimension_is_set_once_for_all_inputs(tmp_path) -> None:
-    model = encoder(tmp_path / "net.onnx")
-    found = settled_workload([model], Workload(dims=dims(batch=2, seq=7)))
+def test_a_named_dimension_is_set_once_and_one_notice_names_all(tmp_path) -> None:
+    found = settled_workload(
+        [encoder(tmp_path / "net.onnx")], job.Workload(dims=dims(batch=2, seq=7))
+    )
     assert {one.name: one.dims for one in found.shapes} == dict.fromkeys(
         ("ids", "types", "mask"), (2, 7)
     )
     feeds = make_feeds(SPECS, found)
     assert {one.shape for one in feeds.arrays.values()} == {(2, 7)}
     assert not any("SHAPE" in one.code for one in feeds.notices)
+    (notice,) = make_feeds((*SPECS, spec("x", DataType.FP32, 1, None)), job.Workload()).notices
+    assert notice.code == "W-DYNAMIC-SHAPE"
+    assert "batch, seq, axis 1 (`ids` 1x1, `types` 1x1, `mask` 1x1, `x` 1x1)" in notice.message
+    assert "--dim batch=SIZE --dim seq=SIZE --shape x:DIMS" in notice.message
 
 
 def test_a_dimension_that_is_left_open_is_one_and_is_said_once(tmp_path) -> None:
     model = encoder(tmp_path / "net.onnx")
-    found = settled_workload([model], Workload(dims=dims(seq=7)))
-    assert found.open_dims[0] == OpenDims(input="ids", names=("batch",), axes=(0,))
+    found = settled_workload([model], job.Workload(dims=dims(seq=7)))
+    assert found.open_dims[0] == job.OpenDims(input="ids", names=("batch",), axes=(0,))
     (notice,) = (one for one in make_feeds(SPECS, found).notices if "SHAPE" in one.code)
     assert notice.code == "I-DYNAMIC-SHAPE"
     assert notice.message == (
         "using size 1 for the dynamic dimension batch (`ids` 1x7, `types` 1x7, `mask` 1x7); "
         "to set a size: --dim batch=SIZE"
     )
-    with_batch = settled_workload([model], Workload(dims=dims(seq=7), batch=3))
+    with_batch = settled_workload([model], job.Workload(dims=dims(seq=7), batch=3))
     assert {one.dims for one in with_batch.shapes} == {(3, 7)}
     assert with_batch.open_dims == ()
 
 
-def test_without_sizes_one_notice_names_all_dimensions_and_the_option() -> None:
-    odd = spec("x", DataType.FP32, 1, None)
-    (notice,) = make_feeds((*SPECS, odd), Workload()).notices
-    assert notice.code == "W-DYNAMIC-SHAPE"
-    assert "batch, seq, axis 1 (`ids` 1x1, `types` 1x1, `mask` 1x1, `x` 1x1)" in notice.message
-    assert "--dim batch=SIZE --dim seq=SIZE --shape x:DIMS" in notice.message
-
-
-def test_a_shape_of_its_own_counts_more_than_a_dimension(tmp_path) -> None:
+def test_a_shape_counts_more_than_a_dimension_and_an_unknown_one_is_refused(tmp_path) -> None:
     model = encoder(tmp_path / "net.onnx")
-    asked = Workload(dims=dims(batch=1, seq=7), shapes=(InputShape(name="ids", dims=(4, 9)),))
-    found = settled_workload([model], asked)
-    assert {one.name: one.dims for one in found.shapes}["ids"] == (4, 9)
-
-
-def test_an_unknown_dimension_is_refused_with_those_there_are(tmp_path) -> None:
-    model = encoder(tmp_path / "net.onnx")
+    asked = job.Workload(
+        dims=dims(batch=1, seq=7), shapes=(job.InputShape(name="ids", dims=(4, 9)),)
+    )
+    assert {one.name: one.dims for one in settled_workload([model], asked).shapes}["ids"] == (4, 9)
     with pytest.raises(UsageError) as caught:
-        settled_workload([model], Workload(dims=dims(sequ=7)))
+        settled_workload([model], job.Workload(dims=dims(sequ=7)))
     assert "dimension sequ=7" in str(caught.value)
     assert "batch, seq" in str(caught.value)
     assert "seq" in (caught.value.hint or "")
     engine = tmp_path / "net.engine"
     engine.write_bytes(b"")
     with pytest.raises(UsageError, match="does not name a dynamic dimension"):
-        settled_workload([engine], Workload(dims=dims(seq=7)))
+        settled_workload([engine], job.Workload(dims=dims(seq=7)))
 
 
 def test_ids_stay_within_the_smallest_table_that_they_index(tmp_path) -> None:
     found = settled_workload(
-        [encoder(tmp_path / "net.onnx")], Workload(dims=dims(batch=64, seq=64))
+        [encoder(tmp_path / "net.onnx")], job.Workload(dims=dims(batch=64, seq=64))
     )
     feeds = make_feeds(SPECS, found)
     assert set(np.unique(feeds.arrays["ids"])) == set(range(50))
@@ -130,23 +115,20 @@ def test_ids_stay_within_the_smallest_table_that_they_index(tmp_path) -> None:
     assert feeds.random_integers == ()
     (notice,) = (one for one in feeds.notices if one.code == "I-INDEX-RANGE")
     assert "ids 0 … 49, types 0 … 1" in notice.message
-
-
-def test_the_axis_of_the_lookup_decides(tmp_path) -> None:
-    found = settled_workload([encoder(tmp_path / "net.onnx", (4, 30), axis=1)], Workload())
+    found = settled_workload([encoder(tmp_path / "net.onnx", (4, 30), axis=1)], job.Workload())
     assert {one.name: one.high for one in found.ranges} == {"ids": 29, "types": 1}
 
 
 def test_a_range_or_a_file_of_the_user_counts_more(tmp_path) -> None:
     model = encoder(tmp_path / "net.onnx")
-    asked = Workload(
-        ranges=(InputRange(name="ids", low=3, high=5),),
-        files=(InputFile(name="types", path="types.npy"),),
+    asked = job.Workload(
+        ranges=(job.InputRange(name="ids", low=3, high=5),),
+        files=(job.InputFile(name="types", path="types.npy"),),
     )
     found = settled_workload([model], asked)
     assert found.ranges == asked.ranges
     assert found.index_inputs == ()
-    assert settled_workload([model], settled_workload([model], Workload())).index_inputs == (
+    assert settled_workload([model], settled_workload([model], job.Workload())).index_inputs == (
         "ids",
         "types",
     )

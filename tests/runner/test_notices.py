@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.record import replace
@@ -27,12 +25,10 @@ def codes(**changes) -> list[str]:
     return [one.code for one in notices_of_run(replace(CALM, **changes))]
 
 
-def test_a_calm_run_has_none() -> None:
+def test_a_calm_unknown_or_failed_run_has_none() -> None:
     assert codes() == []
-
-
-def test_unknown_is_not_suspicious() -> None:
     assert codes(environment=Environment(), warmup=None, stop=None, other_load_cores=None) == []
+    assert codes(outcome=Outcome(kind=OutcomeKind.CRASHED), other_load_cores=2.0) == []
 
 
 @pytest.mark.parametrize(
@@ -56,10 +52,6 @@ def test_what_weakens_it_is_said(code, changes) -> None:
     assert codes(**changes) == [code]
 
 
-def test_a_failed_run_has_no_conditions() -> None:
-    assert codes(outcome=Outcome(kind=OutcomeKind.CRASHED), other_load_cores=2.0) == []
-
-
 def load_of(other: float, cores: int = 8) -> Notice:
     host = Host(governor="performance", cores_logical=cores)
     changed = replace(CALM, environment=Environment(host=host), other_load_cores=other)
@@ -71,6 +63,20 @@ def test_the_sentence_has_the_figures() -> None:
     notice = load_of(0.84)
     assert notice.message == "other programs kept 0.8 of 8 cores busy"
     assert notice.evidence == {"other_cores": 0.84, "cores": 8, "unstable": False}
+    loss = CpuLoss(steal_pct=12.34, throttled_periods=3, periods=40, throttled_ms=250.0)
+    steal, quota = notices_of_run(replace(CALM, cpu_loss=loss))
+    assert "the hypervisor took 12.3 %" in steal.message
+    assert "in 3 of 40 periods, its threads for 250 ms" in quota.message
+    stop = StopReport(rule="max_time", iterations=300, duration_ms=1e4, half_width_pct=1.25)
+    (notice,) = notices_of_run(replace(CALM, stop=stop))
+    for part in ("--max-time after 10 s", "±1.2 %", "goal is ±0.5 %"):
+        assert part in notice.message
+    fixed = Job(
+        subject=Subject(name="m"),
+        backend=BackendSpec(name="fake"),
+        workload=Workload(stop=StopRule(precision_pct=None)),
+    )
+    assert codes(stop=stop, job=fixed) == []
 
 
 @pytest.mark.parametrize(("other", "cores"), [(2.0, 8), (0.5, 2), (0.3, 1)])
@@ -94,31 +100,10 @@ def test_processor_time_that_was_withheld(loss, expected) -> None:
     assert codes(cpu_loss=loss) == expected
 
 
-def test_withheld_time_is_said_with_its_share() -> None:
-    loss = CpuLoss(steal_pct=12.34, throttled_periods=3, periods=40, throttled_ms=250.0)
-    steal, quota = notices_of_run(replace(CALM, cpu_loss=loss))
-    assert "the hypervisor took 12.3 %" in steal.message
-    assert "in 3 of 40 periods, its threads for 250 ms" in quota.message
-
-
 def test_pinned_to_two_threads_of_a_core(monkeypatch) -> None:
     monkeypatch.setattr(notices, "shared_cores", lambda cores: ((0, 4),) if 4 in cores else ())
     pinned = replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1, 4)))
     (notice,) = notices_of_run(replace(CALM, job=pinned))
     assert notice.code == "W-SMT-SIBLINGS"
     assert "0 and 4" in notice.message
-    apart = replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1)))
-    assert codes(job=apart) == []
-
-
-def test_a_measurement_short_of_its_goal_says_both_figures() -> None:
-    stop = StopReport(rule="max_time", iterations=300, duration_ms=1e4, half_width_pct=1.25)
-    (notice,) = notices_of_run(replace(CALM, stop=stop))
-    for part in ("--max-time after 10 s", "±1.2 %", "goal is ±0.5 %"):
-        assert part in notice.message
-    fixed = Job(
-        subject=Subject(name="m"),
-        backend=BackendSpec(name="fake"),
-        workload=Workload(stop=StopRule(precision_pct=None)),
-    )
-    assert codes(stop=stop, job=fixed) == []
+    assert codes(job=replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1)))) == []

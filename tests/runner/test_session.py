@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -47,9 +45,7 @@ def test_one_jobs_death_never_loses_anothers_result() -> None:
 
 def test_a_run_keeps_what_is_needed_to_believe_it() -> None:
     (run,) = run_jobs([job(latency_us="500")], lambda _: None, command="enginescope bench x")
-    assert run.command == "enginescope bench x"
-    assert run.origin == "measured"
-    assert run.stop is not None
+    assert (run.command, run.origin) == ("enginescope bench x", "measured")
     assert run.stop.rule == "iterations"
     assert run.warmup is not None
     assert run.providers == ("FakeExecutionProvider",)

@@ -1,7 +1,5 @@
 """A field's declaration: its bounds, its choices, and the Python function that it gives."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -65,24 +63,18 @@ def test_a_value_that_its_declaration_does_not_allow_is_refused(fields, message)
     assert str(error.value) == message
 
 
-def test_bounds_are_allowed(tmp_path) -> None:
+def test_bounds_are_allowed_and_a_field_that_is_not_declared_is_no_parameter(tmp_path) -> None:
     file = tmp_path / "file.txt"
     file.touch()
     for fields in ({"count": 3}, {"count": 26}, {"gain_pct": 100}, {"sizes": 1}, {"file": file}):
         asked = function("net.onnx", **fields)
         assert all(getattr(asked, name) == value for name, value in fields.items())
-
-
-def test_a_field_that_is_not_declared_is_no_parameter() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'command'"):
         function("net.onnx", command="x")
-
-
-def test_the_function_says_who_called_it() -> None:
     assert function("net.onnx").command
 
 
-def test_the_signature_is_that_of_the_fields() -> None:
+def test_the_signature_and_the_documentation_are_those_of_the_fields() -> None:
     signature = inspect.signature(function)
     model, *others = signature.parameters.values()
     assert (model.name, model.kind) == ("model", model.POSITIONAL_OR_KEYWORD)
@@ -92,9 +84,6 @@ def test_the_signature_is_that_of_the_fields() -> None:
     assert str(signature.parameters["file"]) == "file: 'str | PathLike[str] | None' = None"
     assert repr(signature.parameters["workload"].default) == "Workload()"
     assert signature.return_annotation is Request
-
-
-def test_the_documentation_has_every_field_with_its_bounds() -> None:
     lines = (function.__doc__ or "").splitlines()
     assert "    count: Number of things (between 3 and 26)." in lines
     assert "    error: Error (above 0). By default none." in lines

@@ -1,7 +1,3 @@
-"""runs export --format: samples in the JSON of other tools, and back."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -38,8 +34,7 @@ def test_the_samples_of_a_run_come_back(store, tmp_path, tool) -> None:
     (view,) = back(files[0]).values()
     exact = 1e-6 if tool == "nvbench" else 1e-12  # nvbench stores 32 bits
     assert view.run.headline.values_ms == pytest.approx(run.headline.values_ms, rel=exact)
-    assert view.run.headline.metric == "latency"
-    assert view.run.tool.tool == tool
+    assert (view.run.headline.metric, view.run.tool.tool) == ("latency", tool)
     printed = view.run.tool.summaries[0]
     assert printed.mean_ms == pytest.approx(run.headline.values_ms.mean())
     assert printed.median_ms == pytest.approx(np.median(run.headline.values_ms))
@@ -93,7 +88,9 @@ def test_google_benchmarks_readers_find_what_they_need(sides, tmp_path) -> None:
     assert [one["iterations"] for one in document["benchmarks"][:12]] == [200] * 12
 
 
-def test_what_is_not_known_is_left_out_of_hyperfines_json(store, tmp_path) -> None:
+def test_hyperfines_json_lacks_unknown_figures_and_zip_is_the_default(
+    store, tmp_path, capsys
+) -> None:
     store.save(process(2.0))
     path = tmp_path / "out.json"
     es.export_run("latest", path, format="hyperfine", store=store.path)
@@ -101,6 +98,11 @@ def test_what_is_not_known_is_left_out_of_hyperfines_json(store, tmp_path) -> No
     assert not {"user", "system", "exit_codes"} & set(one)
     assert one["times"][0] == pytest.approx(0.002, rel=0.01)
     assert one["parameters"] == {"backend": "ort-cpu", "batch": "1"}
+    store.save(process(2.0))
+    at = ["--store", str(store.path), "--json"]
+    assert main(["runs", "export", "latest", str(tmp_path / "run.zip"), *at]) == 0
+    assert json.loads(capsys.readouterr().out) == str(tmp_path / "run.zip")
+    assert (tmp_path / "run.zip").is_file()
 
 
 def test_runs_without_samples_are_skipped_or_refused(store, tmp_path, capsys) -> None:
@@ -117,14 +119,6 @@ def test_runs_without_samples_are_skipped_or_refused(store, tmp_path, capsys) ->
     with pytest.raises(UsageError, match="no format is called 'gnuplot'") as refused:
         es.export_run(bad, path, format="gnuplot", store=store.path)
     assert "gnuplot" in str(refused.value)
-
-
-def test_a_zip_file_is_still_the_default(store, tmp_path, capsys) -> None:
-    store.save(process(2.0))
-    at = ["--store", str(store.path), "--json"]
-    assert main(["runs", "export", "latest", str(tmp_path / "run.zip"), *at]) == 0
-    assert json.loads(capsys.readouterr().out) == str(tmp_path / "run.zip")
-    assert (tmp_path / "run.zip").is_file()
 
 
 def test_files_of_other_tools_are_compared_like_runs(data, tmp_path, capsys) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 
 from enginescope.services.store_access import own_command

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +25,6 @@ PLACES = ("folder", "sqlite", pytest.param("postgresql", marks=pytest.mark.datab
 
 @pytest.fixture(params=PLACES)
 def place(request, tmp_path: Path, monkeypatch) -> StorePlace:
-    """Where an empty store can be, of each kind."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ENGINESCOPE_HOME", raising=False)
     if request.param == "folder":

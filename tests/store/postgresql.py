@@ -1,7 +1,5 @@
 """A PostgreSQL server of one's own: a fresh cluster on loopback, gone in the end."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import secrets

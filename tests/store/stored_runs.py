@@ -1,7 +1,5 @@
 """Runs to store, ways to break them, and what makes two of them the same."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from pathlib import Path

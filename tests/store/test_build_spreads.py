@@ -1,7 +1,3 @@
-"""Variation between builds beside the runs."""
-
-from __future__ import annotations
-
 from enginescope.core.record import replace
 from enginescope.store.machine_records import SPREADS
 from tests.analysis.verdicts.test_build_spread import SPREAD
@@ -21,9 +17,6 @@ def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
     said: list[str] = []
     assert SPREADS.usable(tmp_path, said.append) == (*others, newer)
     assert said == []
-
-
-def test_a_file_that_cannot_be_read_is_skipped_and_told(tmp_path) -> None:
     (tmp_path / SPREADS.file).write_text("{")
     said: list[str] = []
     assert SPREADS.usable(tmp_path, said.append) == ()

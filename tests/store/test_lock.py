@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import fcntl
 import multiprocessing
 from pathlib import Path
@@ -28,16 +26,14 @@ def test_one_process_at_a_time(tmp_path) -> None:
     assert (tmp_path / "count").read_text() == "150"
 
 
-def test_it_is_let_go_after_an_error(tmp_path) -> None:
+def test_it_is_let_go_after_an_error_and_locks_on_different_things_do_not_meet(tmp_path) -> None:
     with pytest.raises(ValueError, match="mine"), locked(tmp_path / "new", "runs"):
         raise ValueError("mine")
     with locked(tmp_path / "new", "runs"):
         pass
-
-
-def test_locks_on_different_things_do_not_meet(tmp_path) -> None:
-    with locked(tmp_path, "runs"), locked(tmp_path, "index"):
-        assert {one.name for one in tmp_path.iterdir()} == {".runs.lock", ".index.lock"}
+    both = tmp_path / "both"
+    with locked(both, "runs"), locked(both, "index"):
+        assert {one.name for one in both.iterdir()} == {".runs.lock", ".index.lock"}
 
 
 def test_where_there_can_be_no_lock(tmp_path, monkeypatch) -> None:

@@ -1,7 +1,3 @@
-"""Noise floors beside the runs."""
-
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,11 +21,8 @@ FLOOR = NoiseFloor(
 )
 
 
-def test_nothing_is_recorded_at_first(tmp_path) -> None:
+def test_a_newer_one_takes_the_place_and_damage_is_said(tmp_path) -> None:
     assert FLOORS.read(tmp_path) == ()
-
-
-def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
     others = [replace(FLOOR, model="big.onnx"), replace(FLOOR, environment=("Epyc", "8", None))]
     for one in (FLOOR, *others):
         FLOORS.record(tmp_path, one)
@@ -39,6 +32,12 @@ def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
     assert [one.name for one in tmp_path.iterdir() if not one.name.endswith(".lock")] == [
         FLOORS.file
     ]
+    (tmp_path / FLOORS.file).write_text("{")
+    with pytest.raises(FormatError, match=FLOORS.file):
+        FLOORS.read(tmp_path)
+    (tmp_path / FLOORS.file).write_text(json.dumps({"schema_version": 99, "floors": []}))
+    with pytest.raises(StoreError, match="version 99"):
+        FLOORS.read(tmp_path)
 
 
 def test_writers_at_once_lose_nothing(tmp_path) -> None:
@@ -46,12 +45,3 @@ def test_writers_at_once_lose_nothing(tmp_path) -> None:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda one: FLOORS.record(tmp_path / "new", one), floors))
     assert {one.model for one in FLOORS.read(tmp_path / "new")} == {one.model for one in floors}
-
-
-def test_what_cannot_be_read_says_so(tmp_path) -> None:
-    (tmp_path / FLOORS.file).write_text("{")
-    with pytest.raises(FormatError, match=FLOORS.file):
-        FLOORS.read(tmp_path)
-    (tmp_path / FLOORS.file).write_text(json.dumps({"schema_version": 99, "floors": []}))
-    with pytest.raises(StoreError, match="version 99"):
-        FLOORS.read(tmp_path)

@@ -1,7 +1,3 @@
-"""What lies in a store and is not a run: pipes, and a run called as the newest is."""
-
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

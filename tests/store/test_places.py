@@ -1,7 +1,3 @@
-"""A folder, SQLite and PostgreSQL give the same answers."""
-
-from __future__ import annotations
-
 import json
 import random
 import threading
@@ -16,18 +12,12 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.records.suite.suite import CellRow, CellStatus, Claim, SuiteChange
+from enginescope.store import suite_folder
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
 from enginescope.store.sql.database import Database
-from enginescope.store.suite_folder import (
-    SUITES,
-    SuiteFolder,
-    SuiteRunsError,
-    suite_folders,
-    suite_named,
-)
 from tests.store.stored_runs import a_run, plain
 from tests.suites.made import cell, keep_suite, result, timed
 
@@ -91,18 +81,15 @@ def test_listings(place) -> None:
 
 def test_a_run_comes_back_whole(place, tmp_path) -> None:
     (tmp_path / "build.log").write_text("log")
-    artifact = Artifact(path="build.log", kind="log")
-    run = a_run(artifacts=(artifact,), tags=("one",))
-    store = Store(place)
-    store.save(run, tags=["two"], files_from=tmp_path)
+    run = a_run(artifacts=(Artifact(path="build.log", kind="log"),), tags=("one",))
+    Store(place).save(run, tags=["two"], files_from=tmp_path)
     again = Store(place)
     loaded = again.load("latest")
     np.testing.assert_array_equal(loaded.samples[0].values_ms, run.samples[0].values_ms)
     assert plain(loaded)["job"] == plain(run)["job"]
     assert loaded.tags == ("one", "two")
     (path,) = again.artifact_paths(run.id)
-    assert path.read_text() == "log"
-    assert path.parent.parent == again.folder_of(run.id)
+    assert (path.read_text(), path.parent.parent) == ("log", again.folder_of(run.id))
     assert again.load(str(again.folder_of(run.id))).id == run.id
     assert again.id_of(str(again.folder_of(run.id))) == run.id
 
@@ -175,8 +162,7 @@ def test_many_save_at_once_into_a_new_store(place) -> None:
         one.start()
     for one in writers:
         one.join()
-    assert failures == ["a run of this id exists"] * 5
-    assert len(Store(place).rows()) == 7
+    assert (failures, len(Store(place).rows())) == (["a run of this id exists"] * 5, 7)
 
 
 def test_one_of_many_sets_the_journal_of_a_new_file(tmp_path, monkeypatch) -> None:
@@ -209,8 +195,7 @@ def test_one_of_many_sets_the_journal_of_a_new_file(tmp_path, monkeypatch) -> No
     for one in writers:
         one.join()
     monkeypatch.undo()
-    assert len(set_up) == 1
-    assert len(Store(place).rows()) == 4
+    assert (len(set_up), len(Store(place).rows())) == (1, 4)
 
 
 def test_delete(place) -> None:
@@ -245,13 +230,10 @@ def test_reindex(place) -> None:
     assert Store(place).rows() == before
 
 
-def test_check_writable(place) -> None:
+def test_check_writable(place, tmp_path) -> None:
     store = Store(place)
     store.check_writable()
     assert store.rows() == ()
-
-
-def test_what_is_of_this_machine_stays_on_it(place, tmp_path) -> None:
     store = Store(place)
     is_folder = not isinstance(place, DatabaseUrl)
     assert store.path == (place if is_folder else tmp_path / "home" / "enginescope")
@@ -262,17 +244,17 @@ def test_suites(place) -> None:
     here, there = Store(place), Store(place)
     slow, fast = cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
     found = result([timed(slow, 8.0)], cells=(slow, fast))
-    folder = SuiteFolder(here.suite_home() / SUITES / "nightly")
+    folder = suite_folder.SuiteFolder(here.suite_home() / suite_folder.SUITES / "nightly")
     folder.begin(found.plan)
     folder.keep(found.rows[0])
     keep_suite(here, folder)
-    (other,) = suite_folders(there.suite_home())
+    (other,) = suite_folder.suite_folders(there.suite_home())
     assert (other.path.name, other.result().count(CellStatus.OK)) == ("nightly", 1)
     other.keep(timed(fast, 2.0))
     keep_suite(there, other)
-    again = suite_named("nightly", Store(place).suite_home())
+    again = suite_folder.suite_named("nightly", Store(place).suite_home())
     assert [one.figure("latency") for one in again.result().rows] == [8.0, 2.0]
-    assert len(suite_folders(Store(place).suite_home())) == 1
+    assert len(suite_folder.suite_folders(Store(place).suite_home())) == 1
 
 
 def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
@@ -286,7 +268,9 @@ def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
 
     put(mine)
     put(mine)  # renewed, also by a process that comes after a kill
-    with pytest.raises(SuiteRunsError, match=r"mine \(process 1\) is running it, .* until 20"):
+    with pytest.raises(
+        suite_folder.SuiteRunsError, match=r"mine \(process 1\) is running it, .* until 20"
+    ):
         put(theirs, row)
     assert store.suites.suite_ended("nightly") == {}  # nothing of it is written
     assert store.suite_lease("nightly").owner == "mine (process 1)"
@@ -294,7 +278,7 @@ def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
     put(theirs, row)
     assert store.suite_lease("nightly").owner == "theirs (process 2)"
     store.suites.put_suite("nightly", SuiteChange(rows=(timed(cell(), 1.0, ended="2000"),)))
-    (folder,) = suite_folders(Store(place).suite_home())
+    (folder,) = suite_folder.suite_folders(Store(place).suite_home())
     assert folder.result().rows == (row,)  # the one that ended last
     with pytest.raises(StoreError, match="its plan is not stored here"):
         store.suites.put_suite("another", SuiteChange(rows=(row,)))

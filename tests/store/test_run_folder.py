@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 import tempfile
@@ -180,7 +178,7 @@ def test_arrays_that_are_several(tmp_path) -> None:
         read_run(tmp_path)
 
 
-def test_rewrite_leaves_what_it_does_not_know(tmp_path) -> None:
+def test_rewrite_leaves_what_it_does_not_know(tmp_path, monkeypatch) -> None:
     write_run(a_run(), tmp_path)
     edit(tmp_path, of_another="hand")
     before = json.loads((tmp_path / "run.json").read_text())
@@ -189,9 +187,6 @@ def test_rewrite_leaves_what_it_does_not_know(tmp_path) -> None:
     assert after.pop(SEAL)
     assert after == before | {"tags": ["a", "b"]}
     assert read_run(tmp_path).samples[0].values_ms.size == 11
-
-
-def test_rewrite_where_nothing_can_be_written(tmp_path, monkeypatch) -> None:
     write_run(a_run(), tmp_path)
 
     def full(*_):

@@ -1,7 +1,3 @@
-"""The schema version of a stored run."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError

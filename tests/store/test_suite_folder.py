@@ -1,7 +1,3 @@
-"""The folder of a suite: rows that survive, half lines that do not."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
@@ -10,7 +6,7 @@ from enginescope.store.suite_folder import ROWS, SuiteFolder, suite_folders, sui
 from tests.suites.made import cell, result, row, timed
 
 
-def test_rows_come_back_in_the_order_of_the_plan(tmp_path) -> None:
+def test_rows_come_back_in_the_order_of_the_plan_each_the_last_of_its_cell(tmp_path) -> None:
     first, second = timed(cell("a"), 2.0), row(cell("b"), CellStatus.CRASHED)
     folder = SuiteFolder(tmp_path / "suite")
     assert not folder.exists
@@ -20,9 +16,6 @@ def test_rows_come_back_in_the_order_of_the_plan(tmp_path) -> None:
     folder.keep(first)
     assert folder.result() == made
     assert folder.exists
-
-
-def test_the_last_row_of_a_cell_holds_and_others_plans_rows_are_left_out(tmp_path) -> None:
     folder = SuiteFolder(tmp_path)
     again = timed(cell("a"), 3.0)
     folder.begin(result([again]).plan)
@@ -31,7 +24,7 @@ def test_the_last_row_of_a_cell_holds_and_others_plans_rows_are_left_out(tmp_pat
     assert folder.result().rows == (again,)
 
 
-def test_half_a_line_is_a_cell_that_is_not_done(tmp_path) -> None:
+def test_half_a_line_is_no_row_and_one_that_lacks_only_its_end_is(tmp_path) -> None:
     folder = SuiteFolder(tmp_path)
     a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
     folder.begin(result([a, b]).plan)
@@ -43,14 +36,11 @@ def test_half_a_line_is_a_cell_that_is_not_done(tmp_path) -> None:
     folder.keep(b)  # in its place
     assert list(folder.rows()) == [a.cell.key, b.cell.key]
     assert folder.result().notices == ()
-
-
-def test_a_row_that_lacks_only_the_end_of_its_line_is_one(tmp_path) -> None:
-    folder = SuiteFolder(tmp_path)
-    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
+    folder = SuiteFolder(tmp_path / "whole")
     folder.begin(result([a, b]).plan)
     folder.keep(a)
-    (tmp_path / ROWS).write_bytes((tmp_path / ROWS).read_bytes().rstrip())
+    rows = folder.path / ROWS
+    rows.write_bytes(rows.read_bytes().rstrip())
     assert folder.result().rows == (a,)
     folder.keep(b)
     assert folder.result() == result([a, b])
@@ -117,11 +107,11 @@ def test_suites_are_found_by_name_and_folder(tmp_path) -> None:
     (tmp_path / "suites" / "no-suite").mkdir()
     assert [one.path for one in suite_folders(tmp_path)] == [kept.path]
     for name in ("nightly", str(kept.path)):
-        found = suite_named(name, tmp_path)
-        assert found is not None
-        assert found.path == kept.path
+        assert suite_named(name, tmp_path).path == kept.path
     for name in ("", "other", "../suites/nightly", "no-suite"):
         assert suite_named(name, tmp_path) is None
+    with pytest.raises(FormatError, match=r"suite\.json"):
+        SuiteFolder(tmp_path).result()
 
 
 def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
@@ -139,8 +129,3 @@ def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
     assert not folder.exists
     folder.begin(result([a]).plan)
     assert folder.result().rows == (a,)
-
-
-def test_without_a_plan_there_is_no_result(tmp_path) -> None:
-    with pytest.raises(FormatError, match=r"suite\.json"):
-        SuiteFolder(tmp_path).result()

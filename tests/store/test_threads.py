@@ -1,7 +1,5 @@
 """Runs are read by several threads at once, also by the first eight of a fresh process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

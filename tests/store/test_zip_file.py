@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import stat
 import zipfile
 from pathlib import Path
@@ -20,7 +18,7 @@ def exported(store, tmp_path) -> Path:
     return store.export("abc", tmp_path / "out.zip")
 
 
-def test_there_and_back(store, exported, tmp_path) -> None:
+def test_an_exported_run_comes_back_whole_under_its_name(store, exported, tmp_path) -> None:
     other = Store(tmp_path / "other")
     run = other.import_zip(exported)
     assert plain(other.load("abc")) == plain(run) == plain(store.load("abc"))
@@ -29,15 +27,9 @@ def test_there_and_back(store, exported, tmp_path) -> None:
     with pytest.raises(StoreError, match="a run of this id exists"):
         other.import_zip(exported)
     assert [one.name for one in other.runs_folder.iterdir()] == ["abc"]
-
-
-def test_unpacked_by_anything_it_is_a_run(exported, tmp_path) -> None:
     with zipfile.ZipFile(exported) as packed:
         packed.extractall(tmp_path / "elsewhere")
     assert load_path(tmp_path / "elsewhere/abc").id == "abc"
-
-
-def test_the_name_of_the_file(store, exported, tmp_path) -> None:
     assert store.export("abc", tmp_path / "v1.2").name == "v1.2.zip"
     with pytest.raises(StoreError, match="a file of this name exists"):
         store.export("abc", exported)
@@ -83,20 +75,16 @@ def test_no_path_leads_out(exported, tmp_path, name) -> None:
     assert list(other.runs_folder.iterdir()) == []
 
 
-def test_no_link_is_made(exported, tmp_path) -> None:
+def test_no_link_is_made_and_the_id_inside_cannot_lead_out(exported, tmp_path) -> None:
     with zipfile.ZipFile(exported, "a") as packed:
         link = zipfile.ZipInfo("abc/link")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         packed.writestr(link, "/etc/passwd")
     with pytest.raises(FormatError, match="abc/link: a link"):
         Store(tmp_path / "other").import_zip(exported)
-
-
-def test_the_id_inside_cannot_lead_out(tmp_path) -> None:
-    source = Store(tmp_path / "source")
-    folder = source.save(a_run(id="abc"))
+    folder = Store(tmp_path / "source").save(a_run(id="abc"))
     edit(folder, id="../../evil")
-    made = run_folder.pack(folder, tmp_path / "out.zip")
+    made = run_folder.pack(folder, tmp_path / "made.zip")
     with pytest.raises(StoreError, match="run id"):
         Store(tmp_path / "other").import_zip(made)
     assert not list(tmp_path.rglob("evil"))

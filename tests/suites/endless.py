@@ -1,12 +1,9 @@
 """A model that loads at once and never ends: a loop that adds one to its input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 
 def endless(path: Path) -> Path:
-    """Write the model; its one input has one value."""
     from numpy import array
     from onnx import TensorProto, helper, numpy_helper, save_model
 

@@ -1,7 +1,5 @@
 """Small decoders like GPT-2: 2 layers, 64 wide, 4 heads, 256 tokens; past in, present out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,8 +85,7 @@ class _Decoder:
         square = self.add("ConstantOfShape", shape, value=one)
         seen = self.add("Trilu", square, self.add("Sub", total, last), upper=0)
         mask = self.add("Cast", self.add("Unsqueeze", "attention_mask", "middle"), to=FLOAT)
-        shown = self.add("Mul", seen, mask)
-        return self.add("Mul", self.add("Sub", shown, "unit"), "large")
+        return self.add("Mul", self.add("Sub", self.add("Mul", seen, mask), "unit"), "large")
 
 
 def decoder(path: Path, style: Literal["optimum", "fused"] = "optimum") -> Path:

@@ -1,23 +1,9 @@
-"""Suites, cells and rows for tests: nothing is run for them."""
-
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from enginescope.backends.registry import read_spec
 from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
-from enginescope.records.suite.suite import (
-    Cell,
-    CellFigure,
-    CellProvider,
-    CellRow,
-    CellStatus,
-    Suite,
-    SuiteChange,
-    SuitePlan,
-    SuiteResult,
-)
+from enginescope.records.suite import suite
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder
 
@@ -25,12 +11,13 @@ HERE = {"enginescope": "1.0", "onnxruntime": "1.31.1", "cpu": "Xeon"}
 
 
 def keep_suite(store: Store, folder: SuiteFolder) -> None:
-    """Write a folder's plan and rows to a store."""
     rows = tuple(folder.rows().values())
-    store.suites.put_suite(folder.path.name, SuiteChange(plan=folder.plan(), rows=rows))
+    store.suites.put_suite(folder.path.name, suite.SuiteChange(plan=folder.plan(), rows=rows))
 
 
-def cell(model: str = "m", spec: str = "ort-cpu", *, batch: int | None = None, **more) -> Cell:
+def cell(
+    model: str = "m", spec: str = "ort-cpu", *, batch: int | None = None, **more
+) -> suite.Cell:
     name, _, rest = spec.partition(":")
     is_plain = not {"?", "@"} & set(spec)
     backend = BackendSpec(name=name, precision=rest or None) if is_plain else read_spec(spec)
@@ -38,49 +25,52 @@ def cell(model: str = "m", spec: str = "ort-cpu", *, batch: int | None = None, *
     job = Job(subject=subject, backend=backend)
     job = replace(job, workload=replace(job.workload, batch=batch))
     known = {"key": f"{model}-{spec}-{batch}", "mode": "benchmark", "input": "random", **more}
-    return Cell(model=model, job=job, **known)
+    return suite.Cell(model=model, job=job, **known)
 
 
 def row(
-    one: Cell,
-    status: CellStatus = CellStatus.OK,
+    one: suite.Cell,
+    status: suite.CellStatus = suite.CellStatus.OK,
     *,
     figures: Mapping[str, float] | None = None,
     providers: Sequence[tuple[str, int, float | None]] = (),
     **more,
-) -> CellRow:
+) -> suite.CellRow:
     known = {
-        "reason": None if status is CellStatus.OK else "it is said why",
+        "reason": None if status is suite.CellStatus.OK else "it is said why",
         "started": "2026-11-21T18:00:00+00:00",
         "ended": "2026-11-21T18:00:09+00:00",
         "versions": HERE,
         **more,
     }
-    return CellRow(
+    return suite.CellRow(
         cell=one,
         status=status,
         figures=tuple(
-            CellFigure(metric=name, value=value, unit="ms")
+            suite.CellFigure(metric=name, value=value, unit="ms")
             for name, value in (figures or {}).items()
         ),
         providers=tuple(
-            CellProvider(provider=name, nodes=nodes, time_ms=ms) for name, nodes, ms in providers
+            suite.CellProvider(provider=name, nodes=nodes, time_ms=ms)
+            for name, nodes, ms in providers
         ),
         **known,
     )
 
 
-def timed(one: Cell, ms: float, **more) -> CellRow:
+def timed(one: suite.Cell, ms: float, **more) -> suite.CellRow:
     """A row of a cell that took so long."""
     figures = {"latency": ms, "mean": ms, "sd": ms / 10, "p90": 1.1 * ms, "samples": 200.0}
     return row(one, figures={**figures, **more.pop("figures", {})}, run=f"r{one.key}"[:12], **more)
 
 
-def result(rows: Sequence[CellRow], *, cells: Sequence[Cell] = (), **more) -> SuiteResult:
-    plan = SuitePlan(
-        suite=Suite(name="nightly", models=(), **more),
+def result(
+    rows: Sequence[suite.CellRow], *, cells: Sequence[suite.Cell] = (), **more
+) -> suite.SuiteResult:
+    plan = suite.SuitePlan(
+        suite=suite.Suite(name="nightly", models=(), **more),
         cells=tuple(cells) or tuple(one.cell for one in rows),
         created="2026-11-21T17:05:06+00:00",
         command="enginescope suite nightly.toml",
     )
-    return SuiteResult(plan=plan, rows=tuple(rows))
+    return suite.SuiteResult(plan=plan, rows=tuple(rows))

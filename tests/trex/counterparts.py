@@ -39,14 +39,12 @@ ITS_TESTS: dict[str, tuple[str, ...]] = {
         "trex/test_its_own_tests.py::test_the_data_frame",
     ),
     "test_layer": ("trex/test_its_own_tests.py::test_a_layer",),
-    "test_lint::tc_lint": (
-        "rules/test_recorded_plans.py::test_a_convolution_without_tensor_cores",
-    ),
+    "test_lint::tc_lint": ("rules/test_recorded_plans.py::test_findings_of_the_examples",),
     "test_lint::mixed_precision_lint": (
-        "rules/test_recorded_plans.py::test_a_quantised_convolution_with_float_outputs",
+        "rules/test_recorded_plans.py::test_findings_of_the_examples",
     ),
-    "test_lint::alignment_lint": ("rules/test_recorded_plans.py::test_misaligned_channels",),
-    "test_lint::ReformatLinter": ("rules/test_recorded_plans.py::test_a_reformat_that_converts",),
+    "test_lint::alignment_lint": ("rules/test_recorded_plans.py::test_findings_of_the_examples",),
+    "test_lint::ReformatLinter": ("rules/test_recorded_plans.py::test_findings_of_the_examples",),
     "test_misc::test_group_count": ("trex/test_its_own_tests.py::test_counts_by_type",),
     "test_misc::test_group_sum_attr": ("trex/test_its_own_tests.py::test_sums_by_type",),
     "test_raw_preprocessing": ("trex/test_its_own_tests.py::test_the_plan_as_it_is_read",),
@@ -108,7 +106,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     # sizes
     "weights of a gemm are activations": (
         "trex/test_defects_sizes.py::test_weights_of_a_gemm_are_no_activations",
-        "analysis/plans/test_plan_totals.py::test_weights_of_gemm_layers_are_no_activations",
+        "analysis/plans/test_plan_totals.py::test_gemm_weights_are_no_activations",
     ),
     "Constants are ignored": ("trex/test_defects_sizes.py::test_constants_of_a_layer",),
     "weights of ConvActPool: 0 bytes": (

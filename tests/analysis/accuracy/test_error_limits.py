@@ -1,7 +1,5 @@
 """Limits of outputs and channels, computed by hand from their definition."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -43,7 +41,7 @@ def wave(count: int, size: float = 1.0) -> Any:
     return size * np.where(np.arange(count) % 2, 1.0, -1.0)
 
 
-def test_the_whole_is_a_part_of_the_spread_and_a_quarter_of_the_range() -> None:
+def test_the_whole_is_a_part_of_the_spread_and_a_quarter_of_the_range_whatever_its_offset() -> None:
     values = np.concatenate([wave(998), [50.0, -50.0]])
     spread = values.std()
     limits = whole(values, INT8)
@@ -52,9 +50,6 @@ def test_the_whole_is_a_part_of_the_spread_and_a_quarter_of_the_range() -> None:
     assert limits.unexcused == pytest.approx(0.15 * spread)
     assert limits.peak == pytest.approx(2.0 * 50 / 4 + 50 * INT8.resolution)
     assert not limits.hidden
-
-
-def test_an_offset_changes_no_limit_but_the_resolution() -> None:
     near, far = whole(wave(100), INT8), whole(1000 + wave(100), INT8)
     assert far.scale == pytest.approx(near.scale)
     assert near.peak == pytest.approx(0.9 + INT8.resolution)
@@ -71,9 +66,11 @@ def test_the_noise_takes_the_rows_place_below_a_ceiling() -> None:
     assert large.rmse == pytest.approx(CEILING * 10)
     far = whole(np.concatenate([values, [400.0]]), INT8, ExpectedNoise(rmse=0.05, peak=40.0))
     assert far.peak > NOISE_FACTOR * 40
+    limits = whole([5.0], INT8, ExpectedNoise(rmse=0.01, peak=0.01))
+    assert limits.rmse == pytest.approx(NOISE_FACTOR * 4 * 0.01)
 
 
-def test_probabilities_round_at_a_range_of_one() -> None:
+def test_probabilities_round_at_a_range_of_one_and_values_below_0_at_their_own() -> None:
     values = 1e-9 * np.arange(100)
     limits = whole(values, FP32)
     assert limits.rmse == pytest.approx(FP32.resolution / 2)
@@ -81,33 +78,44 @@ def test_probabilities_round_at_a_range_of_one() -> None:
     assert not whole(1e-3 * np.arange(100), FP32).hidden
     assert not whole(values - 1e-8, FP32).hidden  # below 0: its range is its own
     assert whole(values - 1e-8, FP32).rmse < FP32.resolution / 100
+    values = 1e-4 * (wave(10_000) - 2)
+    limits = channel_limits(channels(values, -values), FP16)
+    assert not limits.hidden[0]
+    assert limits.hidden[1]
+    assert limits.rmse[0] == pytest.approx(0.05 * limits.scale[0])
+    assert limits.rmse[1] == pytest.approx(FP16.resolution / 2)
 
 
 def test_few_elements_may_have_a_small_spread_by_chance() -> None:
     few = whole([10.0, 10.1, 9.9], FP16)
     assert few.scale == pytest.approx(100 ** (1 / 3) * np.std([10.0, 10.1, 9.9]), rel=1e-3)
-    alike = whole([10.0, 10.0001], FP16)
-    assert alike.scale == pytest.approx(100 ** (1 / 2) * 0.00005, rel=1e-3)
+    assert whole([10.0, 10.0001], FP16).scale == pytest.approx(100 ** (1 / 2) * 0.00005, rel=1e-3)
     many = whole([10.0, 10.1, 9.9] * 3, FP16)
     assert many.scale == pytest.approx(np.std([10.0, 10.1, 9.9]), rel=1e-3)
+    values = 10 + 0.1 * wave(8)
+    assert whole(values, FP16).scale == pytest.approx(0.1)
+    assert whole(values[:7], FP16).scale > 0.15
+    limits = whole_limits(ErrorMoments(), None, None, FP16)
+    assert (limits.scale, limits.unexcused) == (0, 0)
+    assert limits.hidden
 
 
-def test_each_channel_has_its_own_scale() -> None:
+def test_each_channel_has_its_own_scale_unless_it_shares_a_population() -> None:
     errors = channels(wave(1000), 100 * wave(1000))
     limits = channel_limits(errors, INT8)
     assert limits.scale == pytest.approx([1, 100], rel=0.02)
     assert limits.rmse == pytest.approx([0.45, 45], rel=0.02)
-    fine = channel_limits(errors, FP16)
-    assert fine.rmse == pytest.approx([0.05, 5], rel=0.02)
-
-
-def test_channels_of_one_population_share_their_scale() -> None:
-    """Within a factor of 8 small values may be chance, where elements are few."""
+    assert channel_limits(errors, FP16).rmse == pytest.approx([0.05, 5], rel=0.02)
+    # Within a factor of 8 small values may be chance, where elements are few.
     near = channel_limits(channels(wave(2), 4 * wave(2)), INT8)
     together = math.sqrt((1 + 16) / 2)
     assert near.scale == pytest.approx([together, 4])
     many = channel_limits(channels(wave(1000), 4 * wave(1000)), INT8)
     assert many.scale[0] == pytest.approx(200 ** (1 / 1000))
+    errors = channels(0.001 * wave(100), wave(100), is_spatial=True)
+    limits = channel_limits(errors, INT8)
+    together = math.sqrt((1e-6 + 1) / 2)
+    assert limits.scale == pytest.approx([together, 1])
 
 
 @pytest.mark.parametrize(
@@ -118,26 +126,23 @@ def test_a_gap_that_chance_does_not_leave_parts_populations(gap, count, several)
     assert bool(group.max() > 0) is several
 
 
-def test_a_channel_of_zeros_takes_the_scale_of_the_smallest_population() -> None:
+def test_a_channel_of_zeros_and_one_of_noise_have_their_limits() -> None:
     limits = channel_limits(channels(np.zeros(100), wave(100), 500 * wave(100)), INT8)
     assert limits.scale[0] == pytest.approx(1)
     assert limits.scale[2] == pytest.approx(500, rel=0.2)
-
-
-def test_places_take_the_scale_of_the_whole_map() -> None:
-    errors = channels(0.001 * wave(100), wave(100), is_spatial=True)
-    limits = channel_limits(errors, INT8)
-    together = math.sqrt((1e-6 + 1) / 2)
-    assert limits.scale == pytest.approx([together, 1])
-
-
-def test_the_noise_of_a_channel_is_its_limit_below_the_ceiling() -> None:
+    limits = channel_limits(channels(np.zeros(100), one_of(100, 40.0, 1.0)), FP16)
+    assert limits.peak[0] == pytest.approx(0.25 * 1.3 * 40 / 4 + FP16.resolution)
     errors = channels(wave(10_000), 10 * wave(10_000))
     noise = ChannelNoise(axis=0, rmse=(0.01, 9.0), peak=(0.02, 18.0))
     limits = channel_limits(errors, INT8, noise)
     shared = math.sqrt((0.01**2) / 1) / 100
     assert limits.rmse[0] == pytest.approx(NOISE_FACTOR * (0.01 + shared), rel=1e-3)
     assert limits.rmse[1] == pytest.approx(CEILING * 10, rel=1e-2)
+    # Four elements may be off by a quarter more, ten thousand by none.
+    assert channel_limits(channels(wave(4)), INT8).rmse[0] == pytest.approx(1.25 * CEILING)
+    noise = ChannelNoise(axis=0, rmse=(9.0,), peak=(9.0,))
+    many = channel_limits(channels(wave(10_000)), INT8, noise)
+    assert many.rmse[0] == pytest.approx(CEILING, rel=1e-3)
 
 
 def test_a_factor_over_many_elements_is_not_excused_as_noise_is() -> None:
@@ -150,10 +155,13 @@ def test_a_factor_over_many_elements_is_not_excused_as_noise_is() -> None:
     assert by_factor.rmse[0] == pytest.approx(0.35 * scale, rel=1e-3)
     few = channel_limits(channels(row[:7], candidate=[0.6 * row[:7]]), INT8)
     assert few.rmse[0] > 0.45 * np.sqrt(np.mean(row[:7] ** 2))
+    rows = wave(8), wave(7)
+    limits = [channel_limits(channels(row, candidate=[0.6 * row]), INT8) for row in rows]
+    assert limits[0].rmse[0] == pytest.approx(0.35 * (1 + 1 / 8))
+    assert limits[1].rmse[0] == pytest.approx(0.45 * (1 + 1 / 7))
 
 
 def one_of(count: int, value: float, others: float = 0.0) -> Any:
-    """Return elements of which one has another value."""
     return np.append(np.full(count - 1, others), value)
 
 
@@ -168,8 +176,7 @@ def test_a_peak_may_be_a_quarter_of_the_distance_from_the_mean(values) -> None:
 
 @pytest.mark.parametrize(("sign", "size"), [(1, 1001), (-1, 1001)])
 def test_values_far_from_0_round_at_their_size_on_either_side(sign, size) -> None:
-    limits = whole(sign * (1000 + wave(100)), FP32)
-    assert limits.rmse == pytest.approx(size * FP32.resolution / 2)
+    assert whole(sign * (1000 + wave(100)), FP32).rmse == pytest.approx(size * FP32.resolution / 2)
 
 
 @pytest.mark.parametrize(("high", "excused"), [(1.0, 0.01), (1.5, CEILING * 0.015)])
@@ -179,34 +186,7 @@ def test_probabilities_have_values_from_0_to_1(high, excused) -> None:
     limits = whole(values, INT8)
     assert limits.peak == pytest.approx(2.0 * high / 4 + 2 * excused, rel=1e-3)
     assert limits.rmse == pytest.approx(CEILING * values.std())  # the loss of all is not excused
-    by_channel = channel_limits(channels(values), INT8)
-    assert by_channel.rmse[0] == pytest.approx(excused, rel=1e-3)
-
-
-def test_small_values_below_0_have_a_range_of_their_own() -> None:
-    values = 1e-4 * (wave(10_000) - 2)
-    limits = channel_limits(channels(values, -values), FP16)
-    assert not limits.hidden[0]
-    assert limits.hidden[1]
-    assert limits.rmse[0] == pytest.approx(0.05 * limits.scale[0])
-    assert limits.rmse[1] == pytest.approx(FP16.resolution / 2)
-
-
-def test_eight_elements_have_the_spread_that_they_have() -> None:
-    values = 10 + 0.1 * wave(8)
-    assert whole(values, FP16).scale == pytest.approx(0.1)
-    assert whole(values[:7], FP16).scale > 0.15
-
-
-def test_a_single_element_may_be_off_by_four_times_the_allowed_noise() -> None:
-    limits = whole([5.0], INT8, ExpectedNoise(rmse=0.01, peak=0.01))
-    assert limits.rmse == pytest.approx(NOISE_FACTOR * 4 * 0.01)
-
-
-def test_no_element_has_a_scale_of_0() -> None:
-    limits = whole_limits(ErrorMoments(), None, None, FP16)
-    assert (limits.scale, limits.unexcused) == (0, 0)
-    assert limits.hidden
+    assert channel_limits(channels(values), INT8).rmse[0] == pytest.approx(excused, rel=1e-3)
 
 
 @pytest.mark.parametrize("noise", [None, ExpectedNoise(rmse=1.0, peak=1.0)])
@@ -218,28 +198,7 @@ def test_a_row_of_equality_allows_no_error_of_any_kind(noise) -> None:
     assert (by_channel.rmse[0], by_channel.peak[0]) == (0, 0)
 
 
-def test_a_channel_of_zeros_takes_the_peak_of_its_population() -> None:
-    limits = channel_limits(channels(np.zeros(100), one_of(100, 40.0, 1.0)), FP16)
-    assert limits.peak[0] == pytest.approx(0.25 * 1.3 * 40 / 4 + FP16.resolution)
-
-
-def test_the_ceiling_of_few_elements_is_higher() -> None:
-    """Four elements may be off by a quarter more, ten thousand by none."""
-    few = channel_limits(channels(wave(4)), INT8)
-    assert few.rmse[0] == pytest.approx(1.25 * CEILING)
-    noise = ChannelNoise(axis=0, rmse=(9.0,), peak=(9.0,))
-    many = channel_limits(channels(wave(10_000)), INT8, noise)
-    assert many.rmse[0] == pytest.approx(CEILING, rel=1e-3)
-
-
-def test_eight_elements_show_a_factor() -> None:
-    rows = wave(8), wave(7)
-    limits = [channel_limits(channels(row, candidate=[0.6 * row]), INT8) for row in rows]
-    assert limits[0].rmse[0] == pytest.approx(0.35 * (1 + 1 / 8))
-    assert limits[1].rmse[0] == pytest.approx(0.45 * (1 + 1 / 7))
-
-
-def test_a_channel_without_noise_adds_none_to_the_others() -> None:
+def test_the_noise_of_a_channel_counts_in_its_population_and_that_of_places_in_the_map() -> None:
     errors = channels(wave(10_000), np.full(10_000, np.nan))
     noise = ChannelNoise(axis=0, rmse=(0.01, None), peak=(0.05, None))
     limits = channel_limits(errors, FP16, noise)
@@ -247,9 +206,6 @@ def test_a_channel_without_noise_adds_none_to_the_others() -> None:
     assert limits.rmse[0] == pytest.approx(NOISE_FACTOR * usual)
     peak = NOISE_FACTOR * (0.05 + 0.01 / 100)
     assert limits.peak[0] == pytest.approx(peak + FP16.resolution)
-
-
-def test_places_take_the_noise_of_the_whole_map() -> None:
     errors = channels(wave(10_000), wave(10_000), is_spatial=True)
     noise = ChannelNoise(axis=0, rmse=(0.01, 0.0), peak=(0.02, 0.05))
     limits = channel_limits(errors, FP16, noise)
@@ -286,17 +242,14 @@ def of_samples(count: int, *rows: Any) -> ChannelErrors:
     return errors
 
 
-def test_a_channel_near_0_by_chance_has_the_scale_of_its_variation() -> None:
+def test_a_channel_near_0_has_the_scale_of_its_variation_and_populations_are_numbered() -> None:
     """Similar samples: the channels vary by 1 beside means of 10, 20 and 0.1."""
     norms = np.sqrt(np.square([10, 20, 0.1]) + 1)
     scale, _ = populations(of_samples(1, 10, 20, 0.1))
     assert scale == pytest.approx([norms[0], norms[1], norms[0]])
     scale, _ = populations(of_samples(8, 10, 20, 0.1))  # eight elements a sample show the scale
     assert scale == pytest.approx(norms)
-
-
-def test_populations_are_numbered_from_the_smallest() -> None:
-    """A gap of 9 needs four elements below it that belong to no smaller population."""
+    # A gap of 9 needs four elements below it that belong to no smaller population.
     small = [wave(2)] * 4
     _, group = populations(channels(81 * wave(2), *small, 9 * wave(2)))
     assert group.tolist() == [1, 0, 0, 0, 0, 1]
@@ -304,14 +257,10 @@ def test_populations_are_numbered_from_the_smallest() -> None:
     assert group.tolist() == [0] * 4 + [1] * 4 + [2]
 
 
-def test_channels_are_named_by_runs() -> None:
+def test_channels_are_named_by_runs_and_errors_beside_the_noise_or_the_scale() -> None:
     assert runs_text(np.array([3])) == "channel 3"
     assert runs_text(np.array([1, 2, 3, 7])) == "channels 1–3, 7"
-    many = np.array([0, 2, 3, 5, 7, 8, 10, 12])
-    assert runs_text(many) == "channels 0, 2–3, 5, 7–8 and 2 more"
-
-
-def test_an_error_is_told_beside_the_noise_or_the_scale() -> None:
+    assert runs_text(np.array([0, 2, 3, 5, 7, 8, 10, 12])) == "channels 0, 2–3, 5, 7–8 and 2 more"
     far = "RMSE is 20 × that of honest FP16, at most 5.0 × wanted: 4"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.2, FP16) == far
     # the resolution decides the limit, not the noise

@@ -1,21 +1,11 @@
 """Limits from the rounded reference: tighter and looser than the row, never beyond the ceiling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.error_limits import (
-    CEILING,
-    NOISE_FACTOR,
-    ChannelNoise,
-    ExpectedNoise,
-    NoiseSum,
-    by_name,
-    widest_noise,
-)
+from enginescope.analysis.accuracy import error_limits
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.error_moments import CHUNK
@@ -49,11 +39,13 @@ def test_the_noise_is_that_of_numpy_on_whole_arrays() -> None:
     np.testing.assert_allclose(by_channel.rmse, expected)
     np.testing.assert_array_equal(by_channel.peak, np.abs(error).max(axis=(0, 2, 3)))
     sizes = np.abs(np.concatenate(REFERENCE)).max(axis=(0, 2, 3))
-    limits = np.maximum(NOISE_FACTOR * expected, tolerance_named("fp16").resolution / 2 * sizes)
+    limits = np.maximum(
+        error_limits.NOISE_FACTOR * expected, tolerance_named("fp16").resolution / 2 * sizes
+    )
     np.testing.assert_allclose(output.channels.rmse_limit, limits, rtol=0.05)
 
 
-def test_a_channel_far_from_its_own_noise_fails_though_the_row_allows_it() -> None:
+def test_a_channel_is_judged_by_its_own_noise_up_to_the_ceiling() -> None:
     wrong = off_by(np.where(np.arange(6)[:, None, None] == 2, 4e-3, SIZES), 2)
     assert judged(wrong, None).passes
     found = judged(wrong, off_by(SIZES))
@@ -62,25 +54,18 @@ def test_a_channel_far_from_its_own_noise_fails_though_the_row_allows_it() -> No
     assert reason.evidence["channels"] == [2]
     assert "of the reference's scale" in reason.message  # the resolution is the limit here
     assert "on channel 2 of axis 1" in reason.message
-
-
-def test_a_noisy_channel_passes_though_the_row_does_not_allow_it() -> None:
     noisy = np.where(np.arange(6)[:, None, None] == 4, 0.1, SIZES)
     assert "channel-error" in codes(judged(off_by(noisy, 2), None))
     assert judged(off_by(noisy, 2), off_by(noisy)).passes
-
-
-def test_noise_that_destroys_a_channel_excuses_no_destruction() -> None:
+    assert judged(off_by(1e-4), REFERENCE).passes
+    assert not judged(off_by(2e-2), REFERENCE).passes
     destroyed = [np.concatenate([values[:, :5], 0 * values[:, 5:]], axis=1) for values in REFERENCE]
     found = judged(destroyed, destroyed, "int8")
     assert "channel-error" in codes(found)
     limit = found.outputs[0].channels.rmse_limit[5]
-    assert limit <= CEILING * 1.01 * np.sqrt(np.square(np.concatenate(REFERENCE)[:, 5]).mean())
-
-
-def test_noise_of_0_leaves_the_resolution() -> None:
-    assert judged(off_by(1e-4), REFERENCE).passes
-    assert not judged(off_by(2e-2), REFERENCE).passes
+    assert limit <= error_limits.CEILING * 1.01 * np.sqrt(
+        np.square(np.concatenate(REFERENCE)[:, 5]).mean()
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,21 +89,23 @@ def test_a_sample_without_rounded_outputs_leaves_the_row() -> None:
         rounded = () if sample else [[tensor(values)]]
         comparison.add(sample, "s", [tensor(values)], [tensor(values)], rounded)
     assert comparison.result().outputs[0].expected_noise is None
-
-
-def test_one_sample_that_is_not_finite_leaves_no_noise() -> None:
     rounded = off_by(SIZES)
     rounded[0][0, 0, 0, 0] = np.nan
     assert judged(off_by(SIZES, 2), rounded).outputs[0].expected_noise is None
     rounded = off_by(SIZES)
     rounded[1] = rounded[1][:, :5]
     assert judged(off_by(SIZES, 2), rounded).outputs[0].expected_noise is None
+    comparison = SideComparison("B", lambda _: tolerance_named("tf32"))
+    pair = [tensor(SCORES[0])], [tensor(SCORES[0])]
+    comparison.add(0, "s", *pair, [pair[0], pair[0]])
+    comparison.add(1, "s", *pair, [pair[0]])
+    assert comparison.result().outputs[0].expected_noise is None
 
 
-def test_elements_that_are_not_finite_in_the_reference_have_no_noise() -> None:
+def test_elements_that_are_not_finite_have_no_noise() -> None:
     reference = np.array([[1.0, np.nan], [2.0, np.nan], [-1.0, np.nan], [np.inf, np.nan]])
     rounded = reference + 0.01 * np.array([[1.0], [-1.0], [3.0], [1.0]])
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(rounded))
     found = noise.result()
     assert found.rmse == pytest.approx(0.01 * np.sqrt(11 / 3))
@@ -126,61 +113,54 @@ def test_elements_that_are_not_finite_in_the_reference_have_no_noise() -> None:
     (columns,) = found.channels
     assert columns.rmse == (pytest.approx(found.rmse), None)
     assert columns.peak == (pytest.approx(0.03), None)
+    reference = np.array([[1.0, np.nan], [2.0, 5.0]])
+    noise = error_limits.NoiseSum()
+    noise.add(tensor(reference), tensor(reference + np.array([0.5, 0.25])))
+    assert noise.result().channels[0].peak == (0.5, 0.25)
 
 
-def test_the_noise_of_every_chunk_counts() -> None:
+def test_the_noise_of_every_chunk_counts_in_double_precision() -> None:
     reference = np.zeros(3 * CHUNK)
     rounded = reference.copy()
     rounded[:CHUNK], rounded[CHUNK : 2 * CHUNK], rounded[2 * CHUNK :] = 0.1, 0.3, 0.2
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(rounded))
     assert noise.result().rmse == pytest.approx(np.sqrt(0.14 / 3))
     assert noise.result().peak == pytest.approx(0.3)
-
-
-def test_a_chunk_without_finite_elements_leaves_the_noise_of_the_others() -> None:
     reference = np.append(np.full(CHUNK, np.nan), np.ones(8))
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(reference + 0.25))
     assert noise.result().rmse == pytest.approx(0.25)
-
-
-def test_no_sample_has_no_noise() -> None:
-    assert NoiseSum().result() is None
-
-
-@pytest.mark.parametrize(("axis", "length"), [(1, 3), (2, 2), (2, 3)])
-def test_the_noise_of_another_axis_or_length_is_not_known(axis, length) -> None:
-    channels = ChannelNoise(axis=1, rmse=(0.1, 0.2), peak=(0.3, 0.4))
-    noise = ExpectedNoise(rmse=0.1, peak=0.4, channels=(channels,))
-    assert noise.along(axis, length) is None
-    assert noise.along(1, 2) is channels
-
-
-def test_outputs_are_found_by_name() -> None:
-    first, second = tensor([1.0], "first"), tensor([2.0], "second")
-    assert by_name([first, second]) == {"first": first, "second": second}
-    assert by_name(None) == {}
-
-
-def test_half_precision_has_its_noise_in_double() -> None:
+    assert error_limits.NoiseSum().result() is None
     reference = np.full(5000, 300, np.float16)
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(reference), tensor(reference + np.float16(0.25)))
     assert noise.result().rmse == pytest.approx(0.25)
     assert noise.result().peak == pytest.approx(0.25)
 
 
-def test_a_channel_of_one_finite_element_has_its_peak() -> None:
-    reference = np.array([[1.0, np.nan], [2.0, 5.0]])
-    noise = NoiseSum()
-    noise.add(tensor(reference), tensor(reference + np.array([0.5, 0.25])))
-    assert noise.result().channels[0].peak == (0.5, 0.25)
+@pytest.mark.parametrize(("axis", "length"), [(1, 3), (2, 2), (2, 3)])
+def test_the_noise_of_another_axis_or_length_is_not_known(axis, length) -> None:
+    channels = error_limits.ChannelNoise(axis=1, rmse=(0.1, 0.2), peak=(0.3, 0.4))
+    noise = error_limits.ExpectedNoise(rmse=0.1, peak=0.4, channels=(channels,))
+    assert noise.along(axis, length) is None
+    assert noise.along(1, 2) is channels
+
+
+def test_the_widest_noise_is_the_largest_of_each_error_and_outputs_are_found_by_name() -> None:
+    first, second = tensor([1.0], "first"), tensor([2.0], "second")
+    assert error_limits.by_name([first, second]) == {"first": first, "second": second}
+    assert error_limits.by_name(None) == {}
+    both = [noise(1.0, 1.001, 3.0, None, 1.0), noise(2.0, 0.99, 2.0, None, 5.0)]
+    assert error_limits.widest_noise(both) == noise(2.0, 0.99, 3.0, None, 5.0)
+    assert error_limits.widest_noise([noise(1.0, None, 1.0)]) == noise(1.0, None, 1.0)
+    assert error_limits.widest_noise([]) is None
+    assert error_limits.widest_noise([noise(1.0, 1.0, 1.0), None]) is None
 
 
 @pytest.mark.parametrize("reference", [np.arange(8), np.arange(8) > 3])
 def test_integers_have_no_noise(reference) -> None:
-    noise = NoiseSum()
+    noise = error_limits.NoiseSum()
     noise.add(tensor(np.ones(8)), tensor(np.ones(8)))
     noise.add(tensor(reference), tensor(np.ones(8)))
     assert noise.result() is None
@@ -192,22 +172,13 @@ SCORE_GENERATOR = np.random.default_rng(4)
 SCORES = SCORE_GENERATOR.standard_normal((8, 1, 1000))
 
 
-def noise(rmse: float, slope: float | None, *channels: float | None) -> ExpectedNoise:
-    along = ChannelNoise(axis=1, rmse=channels, peak=channels)
-    return ExpectedNoise(rmse=rmse, peak=2 * rmse, slope=slope, channels=(along,))
+def noise(rmse: float, slope: float | None, *channels: float | None) -> error_limits.ExpectedNoise:
+    along = error_limits.ChannelNoise(axis=1, rmse=channels, peak=channels)
+    return error_limits.ExpectedNoise(rmse=rmse, peak=2 * rmse, slope=slope, channels=(along,))
 
 
 def off(size: float, seed: int) -> Any:
     return SCORES + size * np.random.default_rng(seed).standard_normal(SCORES.shape)
-
-
-def test_the_widest_noise_is_the_largest_of_each_error() -> None:
-    both = [noise(1.0, 1.001, 3.0, None, 1.0), noise(2.0, 0.99, 2.0, None, 5.0)]
-    widest = widest_noise(both)
-    assert widest == noise(2.0, 0.99, 3.0, None, 5.0)
-    assert widest_noise([noise(1.0, None, 1.0)]) == noise(1.0, None, 1.0)
-    assert widest_noise([]) is None
-    assert widest_noise([noise(1.0, 1.0, 1.0), None]) is None
 
 
 def test_an_honest_engine_of_another_order_passes() -> None:
@@ -217,22 +188,11 @@ def test_an_honest_engine_of_another_order_passes() -> None:
         assert side(SCORES, off(2.1e-3, seed), "tf32", nearest, dropped).passes
     dead = np.where(np.arange(1000) == 7, 0.0, off(2.1e-3, 3))
     assert not side(SCORES, dead, "tf32", nearest, dropped).passes
-
-
-def test_no_channel_of_1000_fails_by_chance_alone() -> None:
-    """One rounded copy of eight elements a channel, and an engine three times as noisy."""
+    # One rounded copy of eight elements a channel, and an engine three times as noisy.
     failed = [
         not side(SCORES, off(2.1e-3, 20 + at), "tf32", off(7e-4, at)).passes for at in range(12)
     ]
     assert sum(failed) <= 1
-
-
-def test_a_sample_that_lacks_an_order_leaves_the_noise_unknown() -> None:
-    comparison = SideComparison("B", lambda _: tolerance_named("tf32"))
-    pair = [tensor(SCORES[0])], [tensor(SCORES[0])]
-    comparison.add(0, "s", *pair, [pair[0], pair[0]])
-    comparison.add(1, "s", *pair, [pair[0]])
-    assert comparison.result().outputs[0].expected_noise is None
 
 
 @pytest.mark.parametrize("scale", [1e-5, 1e-8])
@@ -245,18 +205,14 @@ def test_values_below_the_smallest_of_fp16_underflow_and_that_is_said_first(scal
     assert others
 
 
-def test_a_channel_that_underflows_is_named_first() -> None:
+def test_a_channel_that_underflows_is_named_first_and_other_precisions_do_not_underflow() -> None:
     reference = SCORES.copy()
     reference[..., 5] *= 1e-6
     wrong = reference.copy()
     wrong[..., 5] = 0
     first = side(reference, wrong, "fp16", reference).outputs[0].reasons[0]
-    assert first.code == "underflow"
-    assert first.evidence["channels"] == [5]
+    assert (first.code, first.evidence["channels"]) == ("underflow", [5])
     assert "channel 5 of axis 1" in first.message
-
-
-def test_other_precisions_and_larger_values_do_not_underflow() -> None:
     for row, scale in (("bf16", 1e-8), ("fp16", 1.0)):
         found = codes(side(scale * SCORES, 0 * SCORES, row, scale * SCORES))
         assert found

@@ -1,7 +1,5 @@
 """What the comparison of an output reports beside its limits: figures, samples, warnings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from tests.analysis.answers import codes, cross_wave, side, tensor, wave
 
 
 def compared(*samples: tuple[list[Any], list[Any]]) -> SideDiff:
-    """Return the comparison of samples, each a reference's and a candidate's outputs."""
     return side(*([tuple(one) for one in every] for every in zip(*samples, strict=True)), "fp16")
 
 
@@ -38,22 +35,17 @@ def test_the_output_has_its_types_shapes_and_counts() -> None:
     assert found.label == "B"
     assert (output.reference_dtype, output.dtype) == (DataType.FP64, DataType.FP64)
     assert output.shapes == ((4, 10), (3, 10))
-    assert output.samples == 3
-    assert output.tolerance == tolerance_named("fp16")
+    assert (output.samples, output.tolerance) == (3, tolerance_named("fp16"))
     assert (output.zero_errors, sum(output.errors)) == (105, 5)
-    assert sum(output.ulps) == 110
-    assert output.figures.elements == 110
+    assert (sum(output.ulps), output.figures.elements) == (110, 110)
     assert all(type(count) is int for count in (*output.errors, *output.ulps))
-
-
-def test_types_without_units_in_the_last_place_have_no_such_distances() -> None:
     assert side([np.arange(9)], [np.arange(9)], "fp16").outputs[0].ulps == ()
     assert side([wave(8)], [wave(8).astype(np.float32)], "fp16").outputs[0].ulps == ()
-
-
-def test_at_most_16_shapes_are_listed() -> None:
     arrays = [wave(count) for count in range(2, 30)]
     assert side(arrays, arrays, "fp16").outputs[0].shapes == tuple((n,) for n in range(2, 18))
+    (output,) = side([wave(8)], [wave(8) + 0.5], "fp16").outputs
+    assert output.figures.rmse == pytest.approx(0.5)
+    assert (sum(output.errors), sum(output.ulps)) == (8, 8)
 
 
 def test_each_sample_has_its_own_figures_and_reason() -> None:
@@ -79,16 +71,13 @@ def test_each_sample_has_its_own_figures_and_reason() -> None:
     (output,) = found.outputs
     assert output.samples == 2
     assert {"missing", "extra", "shape", "error"} <= codes(found)
-
-
-def test_integers_of_a_sample_are_judged_as_integers() -> None:
     found = compared(([tensor(np.arange(5))], [tensor(np.arange(5) + 1)]))
     assert found.samples[0].reason == "unequal"
     near = compared(([tensor(wave(50))], [tensor(wave(50) * 1.001)]))
     assert near.samples[0].reason is None
 
 
-def test_an_output_of_one_side_alone_has_no_figures() -> None:
+def test_an_output_of_one_side_alone_has_no_figures_and_keeps_its_types() -> None:
     found = compared(
         ([tensor(wave(4), "lost")], [tensor(wave(4).astype(np.float32), "new")]),
         ([tensor(wave(4), "lost")], [tensor(wave(4).astype(np.float32), "new")]),
@@ -105,9 +94,6 @@ def test_an_output_of_one_side_alone_has_no_figures() -> None:
         assert output.notices == ()
     assert (lost.reference_dtype, lost.dtype) == (DataType.FP64, None)
     assert (new.reference_dtype, new.dtype) == (None, DataType.FP32)
-
-
-def test_a_type_stays_known_when_a_later_sample_lacks_the_output() -> None:
     pair = ([tensor(wave(4))], [tensor(wave(4).astype(np.float32))])
     lacks_candidate = compared(pair, ([tensor(wave(4))], [])).outputs[0]
     lacks_reference = compared(pair, ([], pair[1])).outputs[0]
@@ -131,7 +117,7 @@ def test_another_shape_is_named_beside_the_references(reference, candidate, text
     )
 
 
-def test_another_kind_of_type_is_named_beside_the_references() -> None:
+def test_another_kind_of_type_is_a_reason_and_another_width_a_warning() -> None:
     values = np.ones(4, np.float32)
     assert side([values], [values.astype(np.int64)], "fp16").outputs[0].reasons == (
         OutputReason(
@@ -140,9 +126,6 @@ def test_another_kind_of_type_is_named_beside_the_references() -> None:
             evidence={"dtype": "INT64", "reference": "FP32"},
         ),
     )
-
-
-def test_another_width_is_a_warning() -> None:
     (output,) = side([wave(8)], [wave(8).astype(np.float16)], "fp16").outputs
     assert output.notices == (
         Notice(
@@ -187,9 +170,23 @@ def test_few_elements_are_a_warning_where_the_limits_are_wide(count, row, text) 
     assert notice == wanted
 
 
-def test_no_element_is_not_called_few() -> None:
+def test_values_are_compared_where_the_type_resolves_them() -> None:
     (output,) = side([np.zeros((0, 4))], [np.zeros((0, 4))], "int8").outputs
     assert set(notices(output)) == {"W-NOTHING-COMPARED"}
+    values = np.array([np.nan, 1.0, 2.0, 3.0, 4.0])
+    assert "W-NOTHING-COMPARED" not in notices(side([values], [values], "fp16").outputs[0])
+    # Their range is their own, so that FP16 resolves them.
+    values = -1e-6 + 1e-9 * wave(400)
+    (output,) = side([values], [values + 1e-10 * cross_wave(400)], "fp16").outputs
+    assert output.passes
+    assert output.notices == ()
+    values = 1e-4 * (2 + wave(400))
+    error = 5e-6 * cross_wave(400)
+    (alone,) = side([values], [values + error], "fp16").outputs
+    assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
+    (output,) = side([values], [values + error], "fp16", [values - error]).outputs
+    assert output.passes
+    assert output.notices == ()
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, False), (2, True), (50, True)])
@@ -205,12 +202,9 @@ def test_a_constant_output_is_a_warning(count, expected) -> None:
     assert notice == (wanted if expected else None)
 
 
-def test_constant_integers_are_no_warning() -> None:
+def test_a_constant_is_a_warning_if_the_reference_has_a_type_of_fractions() -> None:
     values = np.full(50, 3)
     assert side([values], [values], "fp32").outputs[0].notices == ()
-
-
-def test_the_references_type_decides_whether_a_constant_is_a_warning() -> None:
     wide, narrow = np.full(50, 0.5), np.full(50, 0.5, np.float32)
     reference, candidate = tensor(wide), tensor(narrow, dtype=DataType.FP8)
     (output,) = compared(([reference], [candidate])).outputs
@@ -250,14 +244,15 @@ def test_a_share_of_mismatches_that_another_order_has_is_a_warning() -> None:
         loose = tolerance_for("y", tolerance_named("fp16"), asked)
         found = notices(side([values], [values], loose).outputs[0])
         assert ("W-TOLERANCE-LOOSE" in found) is warns
-
-
-def test_a_constant_output_shows_nothing_of_a_users_tolerance() -> None:
     asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=1.0),))
     tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
     values = np.full(50, 0.7)
     found = notices(side([values], [values], tolerance).outputs[0])
     assert set(found) == {"W-CONSTANT-OUTPUT"}
+    values = np.zeros(1000)
+    values[0] = 5.0
+    strict = tolerance_for("y", tolerance_named("fp16"), asked)
+    assert side([values], [values], strict).outputs[0].notices == ()
 
 
 @pytest.mark.parametrize(
@@ -289,30 +284,7 @@ def test_an_output_that_shows_nothing_fails_and_says_why(reference, candidate, t
     assert "W-NOTHING-COMPARED" in notices(allowed.outputs[0])
 
 
-def test_some_finite_elements_are_a_comparison() -> None:
-    values = np.array([np.nan, 1.0, 2.0, 3.0, 4.0])
-    assert "W-NOTHING-COMPARED" not in notices(side([values], [values], "fp16").outputs[0])
-
-
-def test_small_values_below_0_are_no_probabilities() -> None:
-    """Their range is their own, so that FP16 resolves them."""
-    values = -1e-6 + 1e-9 * wave(400)
-    (output,) = side([values], [values + 1e-10 * cross_wave(400)], "fp16").outputs
-    assert output.passes
-    assert output.notices == ()
-
-
-def test_small_values_within_the_expected_noise_are_a_comparison() -> None:
-    values = 1e-4 * (2 + wave(400))
-    error = 5e-6 * cross_wave(400)
-    (alone,) = side([values], [values + error], "fp16").outputs
-    assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
-    (output,) = side([values], [values + error], "fp16", [values - error]).outputs
-    assert output.passes
-    assert output.notices == ()
-
-
-def test_a_users_tolerance_has_no_limits_by_channel() -> None:
+def test_each_output_has_the_tolerance_of_its_name_without_limits_by_channel() -> None:
     asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=0.5),))
     tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
     values = np.repeat(wave(200)[:, None], 3, axis=1)
@@ -322,18 +294,6 @@ def test_a_users_tolerance_has_no_limits_by_channel() -> None:
     assert side([values], [values], "int8").outputs[0].channels.rmse_limit == (
         pytest.approx((0.45,) * 3)
     )
-
-
-def test_samples_are_counted_where_another_could_be_told_apart() -> None:
-    same = [wave(50)] * 3
-    (output,) = side(same, same, "fp16").outputs
-    assert (output.astray, output.told_apart) == (None, None)
-    other = [wave(50), cross_wave(50)]
-    (output,) = side(other, other, "fp16").outputs
-    assert (output.astray, output.told_apart) == (0, 2)
-
-
-def test_each_output_has_the_tolerance_of_its_name() -> None:
     rows = {"boxes": tolerance_named("int8"), "scores": tolerance_named("fp16")}
     comparison = SideComparison("B", rows.__getitem__)
     outputs = [tensor(wave(9), name) for name in rows]
@@ -345,15 +305,10 @@ def test_each_output_has_the_tolerance_of_its_name() -> None:
     ]
 
 
-def test_without_a_share_no_mismatch_of_another_order_is_passed() -> None:
-    values = np.zeros(1000)
-    values[0] = 5.0
-    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=1.0),))
-    strict = tolerance_for("y", tolerance_named("fp16"), asked)
-    assert side([values], [values], strict).outputs[0].notices == ()
-
-
-def test_a_single_sample_has_figures() -> None:
-    (output,) = side([wave(8)], [wave(8) + 0.5], "fp16").outputs
-    assert output.figures.rmse == pytest.approx(0.5)
-    assert (sum(output.errors), sum(output.ulps)) == (8, 8)
+def test_samples_are_counted_where_another_could_be_told_apart() -> None:
+    same = [wave(50)] * 3
+    (output,) = side(same, same, "fp16").outputs
+    assert (output.astray, output.told_apart) == (None, None)
+    other = [wave(50), cross_wave(50)]
+    (output,) = side(other, other, "fp16").outputs
+    assert (output.astray, output.told_apart) == (0, 2)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 
 from enginescope.analysis.bisection.error_growth import CARRIED, Bisection
@@ -44,32 +42,22 @@ def searched(
     return search.start(seen), rounds, len(seen)
 
 
-def test_everything_is_looked_at_at_once_where_that_is_allowed() -> None:
+def test_few_rounds_find_where_an_error_starts_that_stays() -> None:
     assert searched(chain(50), {f"t{at}" for at in range(20, 50)}, 50) == ("t20", 1, 50)
-
-
-def test_few_rounds_find_the_first_of_a_long_chain() -> None:
     for first in (0, 1, 499, 640, 998, 999):
         found, rounds, seen = searched(chain(1000), {f"t{at}" for at in range(first, 1000)}, 32)
         assert found == f"t{first}"
         assert rounds <= 2
         assert seen <= 65
-
-
-def test_an_error_that_shrinks_for_a_while_is_followed_to_where_it_starts() -> None:
     # over from t300 on, within the limits (a ReLU took half of it) from t400 to t699
     over = {f"t{at}" for at in (*range(300, 400), *range(700, 1000))}
     hidden = {f"t{at}" for at in range(400, 700)}
     assert searched(chain(1000), over, 16, hidden)[0] == "t300"
     assert searched(chain(1000), over, 1000, hidden)[0] == "t300"
-
-
-def test_an_error_that_is_gone_for_a_while_is_another_one() -> None:
-    over = {f"t{at}" for at in (*range(300, 400), *range(700, 1000))}
     assert searched(chain(1000), over, 1000)[0] == "t700"
 
 
-def test_an_error_on_a_short_path_is_followed_past_a_long_one_that_is_fine() -> None:
+def test_an_error_on_a_short_path_is_followed_and_comes_first_if_an_output_shows_it() -> None:
     # a - b0 … b99 - sum, and a - skip0 … skip9 - sum: the branch is what is wrong
     before: dict[str, tuple[str, ...]] = {"a": ()}
     before |= {f"skip{at}": (f"skip{at - 1}" if at else "a",) for at in range(10)}
@@ -79,27 +67,18 @@ def test_an_error_on_a_short_path_is_followed_past_a_long_one_that_is_fine() -> 
     found, rounds, _ = searched(pairs(before, "sum"), over, 8)
     assert found == "skip3"
     assert rounds <= 4
-
-
-def test_an_error_that_no_output_shows_comes_behind_one_that_does() -> None:
     before: dict[str, tuple[str, ...]] = {"mask": (), "a": (), "b": ("a", "mask"), "y": ("b",)}
     assert searched(pairs(before, "y"), {"mask", "y"}, 9)[0] == "y"
     assert searched(pairs(before, "y"), {"mask"}, 9)[0] == "mask"
     assert searched(pairs(before, "y"), set(), 9)[0] is None
 
 
-def test_the_largest_departure_wins_and_not_the_first_over_the_limit() -> None:
+def test_the_largest_departure_wins_and_what_could_not_be_compared_is_passed_over() -> None:
     """A rounding that is just over its limit comes before a layer that is wrong."""
     errors = {"t0": 0.9, "t1": 1.2, "t2": 1.3, "t3": 1_900.0, "t4": 2_000.0}
     assert Bisection(chain(5), 5).start(errors) == "t3"
-
-
-def test_a_start_may_be_within_its_own_limit() -> None:
     errors = {"t0": 0.01, "t1": 0.9, "t2": 1.2, "t3": 1.3}
     assert Bisection(chain(4), 4).start(errors) == "t1"
-
-
-def test_what_could_not_be_compared_is_passed_over_and_not_looked_at_again() -> None:
     seen: dict[str, float | None] = {"t0": 0.01, "t1": None, "t2": 5.0, "t3": 5.0}
     search = Bisection(chain(4), 4)
     assert search.before("t2", seen)[0] == ("t0",)

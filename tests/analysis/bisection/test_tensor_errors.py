@@ -1,7 +1,3 @@
-"""Tensors inside a model: pairs, errors, limits."""
-
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -23,7 +19,7 @@ def compared(a: Any, b: Any, row: str = "fp16") -> TensorError:
     return sums.result()
 
 
-def test_the_figures_are_those_of_numpy_on_whole_arrays() -> None:
+def test_the_figures_are_those_of_numpy_on_whole_arrays_and_several_samples_are_one() -> None:
     b = R + 0.02 * np.sin(np.arange(R.size, dtype=np.float32)).reshape(R.shape)
     found = compared(R, b)
     wide, error = R.astype(np.float64), b.astype(np.float64) - R
@@ -31,9 +27,6 @@ def test_the_figures_are_those_of_numpy_on_whole_arrays() -> None:
     assert found.max_abs_error == np.abs(error).max()
     assert found.reference_peak == np.abs(wide).max()
     assert (found.over, found.share > 1) == ("error", True)
-
-
-def test_several_samples_are_one() -> None:
     b = R + np.float32(0.001)
     sums = TensorErrors("t", TOLERANCES["fp16"])
     for one in range(3):
@@ -47,9 +40,6 @@ def test_rounding_is_within_and_near_the_limit_an_error_is_handed_on() -> None:
     assert (rounded.over, rounded.share < CARRIED) == (None, True)
     near = compared(R, R + np.float32(0.005))
     assert (near.over, CARRIED < near.share < 1) == (None, True)
-
-
-def test_a_single_wrong_element_is_over_and_a_large_one_that_rounds_is_not() -> None:
     b = R.copy()
     b[1, 2, 3] += 0.5
     assert compared(R, b).over == "peak"
@@ -58,7 +48,7 @@ def test_a_single_wrong_element_is_over_and_a_large_one_that_rounds_is_not() -> 
     assert compared(a, b).over is None
 
 
-def test_what_is_not_finite_on_one_side_alone() -> None:
+def test_what_cannot_be_compared_has_a_reason() -> None:
     b = R.copy()
     b[0, 0, :3] = np.inf
     b[0, 1, 0] = np.nan
@@ -69,14 +59,8 @@ def test_what_is_not_finite_on_one_side_alone() -> None:
     assert (both.over, both.odd) == (None, 0)
     assert compared(b, R).finite_only_here == 4
     assert compared(np.full((4,), 1e5, np.float32), np.full((4,), np.inf)).reference_peak == 1e5
-
-
-def test_a_reference_of_zeros_gives_no_scale_and_no_verdict() -> None:
     found = compared(np.zeros((9,), np.float32), np.full((9,), 1e-9, np.float32))
     assert (found.error, found.over) == (None, None)
-
-
-def test_shapes_and_types_that_cannot_be_compared() -> None:
     assert compared(R, R[:2]).over == "shape"
     sums = TensorErrors("t", TOLERANCES["fp16"])
     sums.add(tensor_of("t", np.arange(3)), tensor_of("t", np.arange(3)))
@@ -142,11 +126,30 @@ def test_without_names_the_nth_of_an_operator_is_the_same_if_there_are_as_many()
     assert [one.unpaired for one in found] == [(), ("11",), ()]
 
 
-def test_one_name_for_things_of_different_kinds_is_no_pair() -> None:
+def test_operators_without_names_are_paired_by_their_place_and_kind() -> None:
     other = flow(("0", "Tanh", ("x",), "a"), ("1", "Conv", ("a",), "y"))
     found = paired_tensors(PLAIN, other)
     assert [(one.reference, one.candidate) for one in found.pairs] == [("b", "a"), ("y", "y")]
     assert found.reference_alone == 1
+    # Counts of both operators differ, so the order of one kind does not pair any of them.
+    plain = flow(
+        ("", "Conv", ("x",), "a"), ("", "Relu", ("a",), "b"), ("", "Conv", ("b",), "c"),
+        ("", "Relu", ("c",), "d"), ("", "Conv", ("d",), "y"),
+    )  # fmt: skip
+    other = flow(
+        ("", "Conv", ("x",), "1"), ("", "Sigmoid", ("1",), "2"), ("", "Conv", ("2",), "3"),
+        ("", "Relu", ("3",), "4"), ("", "Conv", ("4",), "5"),
+    )  # fmt: skip
+    pairs = {one.candidate: one.reference for one in paired_tensors(plain, other).pairs}
+    assert pairs == {"1": "a", "2": "b", "3": "c", "4": "d", "5": "y"}
+    plain = flow(("n0", "MatMul", ("x",), "a"), ("n1", "Softmax", ("a",), "y"))
+    other = flow(("m0", "MatMul", ("x",), "1"), ("m1", "LogSoftmax", ("1",), "scores"))
+    last = paired_tensors(plain, other).pairs[-1]
+    assert (last.reference, last.candidate, last.is_replaced) == ("y", "scores", True)
+    # It has the name of the first one, and its output is that of the last one.
+    fused = flow(("n0", "FusedConv", ("x",), "b"), ("n2", "Conv", ("b",), "y"))
+    found = paired_tensors(PLAIN, fused)
+    assert [(one.reference, one.candidate) for one in found.pairs] == [("b", "b"), ("y", "y")]
 
 
 @pytest.mark.parametrize("names", [("n1", "b"), ("n1", "other"), ("other", "b"), ("other", "new")])
@@ -163,34 +166,6 @@ def test_a_replaced_operator_is_a_pair_by_its_name_or_its_place(names) -> None:
     assert (middle.reference_operator, middle.operator) == ("Relu", "LeakyRelu")
     assert [one.is_replaced for one in found.pairs] == [False, True, False]
     assert (found.candidate_alone, found.reference_alone) == (0, 0)
-
-
-def test_a_replaced_operator_without_any_names_is_a_pair_by_its_place() -> None:
-    """Counts of both operators differ, so the order of one kind does not pair any of them."""
-    plain = flow(
-        ("", "Conv", ("x",), "a"), ("", "Relu", ("a",), "b"), ("", "Conv", ("b",), "c"),
-        ("", "Relu", ("c",), "d"), ("", "Conv", ("d",), "y"),
-    )  # fmt: skip
-    other = flow(
-        ("", "Conv", ("x",), "1"), ("", "Sigmoid", ("1",), "2"), ("", "Conv", ("2",), "3"),
-        ("", "Relu", ("3",), "4"), ("", "Conv", ("4",), "5"),
-    )  # fmt: skip
-    pairs = {one.candidate: one.reference for one in paired_tensors(plain, other).pairs}
-    assert pairs == {"1": "a", "2": "b", "3": "c", "4": "d", "5": "y"}
-
-
-def test_a_replaced_last_operator_is_a_pair() -> None:
-    plain = flow(("n0", "MatMul", ("x",), "a"), ("n1", "Softmax", ("a",), "y"))
-    other = flow(("m0", "MatMul", ("x",), "1"), ("m1", "LogSoftmax", ("1",), "scores"))
-    last = paired_tensors(plain, other).pairs[-1]
-    assert (last.reference, last.candidate, last.is_replaced) == ("y", "scores", True)
-
-
-def test_a_fused_node_is_the_last_of_those_that_it_stands_for() -> None:
-    """It has the name of the first one, and its output is that of the last one."""
-    fused = flow(("n0", "FusedConv", ("x",), "b"), ("n2", "Conv", ("b",), "y"))
-    found = paired_tensors(PLAIN, fused)
-    assert [(one.reference, one.candidate) for one in found.pairs] == [("b", "b"), ("y", "y")]
 
 
 def test_what_has_no_counterpart_is_told_and_what_depends_on_shapes_alone_is_not() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
@@ -33,16 +31,12 @@ def test_the_chosen_tactic_against_the_fastest_tried() -> None:
     constant, copy, conv = choices(story_of(build_logs.log_86()))
     assert (constant.evidence, constant.fastest) == ("inert", None)
     assert (conv.evidence, conv.chosen_ms, conv.kernel) == ("timed", 0.015, "sm80_half")
-    assert conv.fastest is not None
     assert conv.fastest.inputs == ("Float(64,16,4,1)",)
     assert (conv.fastest.tactic.name, conv.fastest.tactic.time_ms) == ("sm80_small", 0.01)
     assert conv.gap_ms == pytest.approx(0.005)
     assert (conv.combinations, conv.trials, conv.tuning_s) == (2, 4, 0.75)
     assert (copy.evidence, copy.chosen_ms, copy.trials) == ("timed", 0.004, 2)
     assert copy.gap_ms == pytest.approx(0.001)
-
-
-def test_a_tactic_without_a_time_came_from_the_cache() -> None:
     story = replaced(("Tactic: 0x00000000000000ac, Ref", "Tactic: 0x00000000000000ff, Ref"))
     conv = choices(story)[-1]
     assert (conv.evidence, conv.chosen_ms, conv.gap_ms) == ("not timed", None, None)
@@ -51,25 +45,28 @@ def test_a_tactic_without_a_time_came_from_the_cache() -> None:
         replaced(("0x00000000000000ac Time: 0.015\n", "0x00000000000000ac Time: inf\n"))
     )
     assert never[-1].evidence == "not timed"
-
-
-def test_a_layer_that_no_block_names() -> None:
     conv = choices(replaced((f"Layer(CaskConvolution): {CONV}", "Layer(CaskConvolution): other")))[
         -1
     ]
     assert (conv.evidence, conv.trials, conv.tuning_s) == ("none", 0, None)
 
 
-def test_a_copy_that_became_a_no_op() -> None:
+def test_copies_and_formats_are_told_apart_where_the_log_says_them() -> None:
     copy = choices(replaced(("Layer(Reformat)", "Layer(NoOp)")))[1]
     assert (copy.evidence, copy.chosen_ms, copy.gap_ms) == ("inert", None, None)
-
-
-def test_a_copy_whose_tactic_was_not_timed() -> None:
     copy = choices(
         replaced(("CONV, Tactic: 0x00000000000003e8".replace("CONV", CONV), f"{CONV}, Tactic: 0x9"))
     )[1]
     assert (copy.evidence, copy.chosen_ms, copy.trials) == ("not timed", None, 2)
+    assert shuffle(0.25) == ("ambiguous", None)
+    assert shuffle(0.5) == ("timed", 0.5)
+    line = "Adding reformat layer: Reformatted Input Tensor 0 to s (x) from Half(9,1,1) to {}"
+    assert shuffle(0.25, line.format("Half(8,1,8)")) == ("timed", 0.25)
+    output = "Adding reformat layer: Reformatted Output Tensor 0 to s (y) from Half(1) to Half(8,1)"
+    assert shuffle(0.25, output) == ("not timed", None)
+    conv, gemm = choices(story_of(build_logs.log_10()))
+    assert (conv.evidence, conv.chosen_ms, conv.kernel) == ("timed", 0.015, "sm80_half")
+    assert (gemm.evidence, gemm.kernel) == ("none", "sm50_gemvx")
 
 
 SHUFFLES = """\
@@ -102,27 +99,8 @@ Layer(Shuffle): s, Tactic: 0x00, x (Half[1,8,1]) -> y (Half[1,8])
 
 
 def shuffle(second: float, added: str = "") -> tuple[str, float | None]:
-    story = story_of(build_logs.prefixed(SHUFFLES.format(second=second, added=added)))
-    (choice,) = choices(story)
+    (choice,) = choices(story_of(build_logs.prefixed(SHUFFLES.format(second=second, added=added))))
     return choice.evidence, choice.chosen_ms
-
-
-def test_formats_that_the_list_of_layers_does_not_tell_apart() -> None:
-    assert shuffle(0.25) == ("ambiguous", None)
-    assert shuffle(0.5) == ("timed", 0.5)
-
-
-def test_an_added_conversion_tells_them_apart() -> None:
-    line = "Adding reformat layer: Reformatted Input Tensor 0 to s (x) from Half(9,1,1) to {}"
-    assert shuffle(0.25, line.format("Half(8,1,8)")) == ("timed", 0.25)
-    output = "Adding reformat layer: Reformatted Output Tensor 0 to s (y) from Half(1) to Half(8,1)"
-    assert shuffle(0.25, output) == ("not timed", None)
-
-
-def test_plans_of_10_do_not_say_how_elements_lie() -> None:
-    conv, gemm = choices(story_of(build_logs.log_10()))
-    assert (conv.evidence, conv.chosen_ms, conv.kernel) == ("timed", 0.015, "sm80_half")
-    assert (gemm.evidence, gemm.kernel) == ("none", "sm50_gemvx")
 
 
 def test_two_builds_side_by_side() -> None:
@@ -144,27 +122,19 @@ def test_two_builds_side_by_side() -> None:
     assert (pairs[1].b, pairs[2].a, pairs[1].change_ms) == (None, None, None)
 
 
-def test_a_build_against_itself(data: Path) -> None:
+def test_a_build_against_itself_and_choices_of_the_recorded_log(data: Path) -> None:
     story = recorded(data)
     pairs = compare_choices(story, story)
     assert len(pairs) == len(story.layers)
     assert not any(one.differs for one in pairs)
-
-
-def test_names_that_repeat_are_paired_in_order() -> None:
     line = "Layer({}): same, Tactic: 0x{}, x (Half[1]) -> y (Half[1])\n"
     a = story_of(build_logs.prefixed(line.format("A", 1) + line.format("B", 2)))
     b = story_of(build_logs.prefixed(line.format("A", 1) + line.format("C", 2)))
     assert [one.differs for one in compare_choices(a, b)] == [("type",), ()]
-
-
-def test_choices_of_the_recorded_log(data: Path) -> None:
     found = {one.layer.name: one for one in choices(recorded(data))}
     counts = [one.evidence for one in found.values()]
     assert (counts.count("timed"), counts.count("not timed"), counts.count("inert")) == (13, 6, 2)
     assert len(counts) == 21
     down = found["stage0/down + stage0/down/relu"]
-    assert down.chosen_ms == 0.00465526
-    assert down.fastest is not None
-    assert down.fastest.tactic.time_ms == 0.0043315
+    assert (down.chosen_ms, down.fastest.tactic.time_ms) == (0.00465526, 0.0043315)
     assert all(one.gap_ms is None or one.gap_ms >= 0 for one in found.values())

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -26,16 +24,13 @@ def story_of(data: bytes) -> BuildTrace:
 STORY = story_of(build_logs.log_86())
 
 
-def test_steps_with_what_happened_before_each() -> None:
+def test_steps_with_what_happened_before_each_and_fusions_of_fusions() -> None:
     steps = {one.name: one for one in step_changes(STORY)}
     assert steps["Original"].change is None
     assert (steps["scale fusion"].change, steps["scale fusion"].fused) == (-1, 0)
     assert (steps["scale fusion"].removed, steps["scale fusion"].retyped) == (1, 1)
     assert (steps["concat removal"].change, steps["concat removal"].fused) == (-2, 2)
     assert steps["reformat layers"].change == 1
-
-
-def test_fusions_of_fusions_are_one_group() -> None:
     constant, conv = fusion_groups(STORY)
     assert (constant.nodes, constant.in_engine) == (("bias", "(Unnamed Layer* 3) [Shuffle]"), False)
     assert (conv.name, conv.nodes, conv.in_engine) == (CONV, ("conv", "add", "relu"), True)
@@ -53,24 +48,29 @@ def test_tuning_by_layer() -> None:
     assert tuning_total_s(STORY) == 0.875
     assert costs[0].share_pct == pytest.approx(100 * 0.75 / 0.875)
     assert (costs[2].tuning_s, costs[2].share_pct) == (None, None)
-
-
-def test_tuning_that_states_no_seconds() -> None:
     story = story_of(build_logs.prefixed(build_logs.TUNING_84))
     assert tuning_total_s(story) is None
     assert [(one.tuning_s, one.share_pct) for one in tuning_costs(story)] == [(None, None)]
 
 
-def test_a_conversion_takes_the_time_of_its_tactic() -> None:
+def test_a_conversion_takes_the_time_of_its_tactic_and_unknown_times_come_last() -> None:
     (cost,) = reformat_costs(STORY)
     assert (cost.became, cost.time_ms, len(cost.tried)) == ("Reformat", 0.004, 2)
-
-
-def test_a_conversion_whose_tactic_is_not_known() -> None:
     data = build_logs.log_86()
     cut = data[: data.index(b"Engine Layer Information")]
     (cost,) = reformat_costs(story_of(cut.rpartition(b"\n")[0]))
     assert (cost.became, cost.time_ms) == (None, 0.003)
+    a, b = ("Optimizer Reformat(a -> <out>)", 0.5), ("Optimizer Reformat(b -> <out>)", 0.25)
+    (cost,) = reformat_costs(story_of(reformats(a, b)))
+    assert (cost.time_ms, len(cost.tried)) == (0.25, 1)
+    (cost,) = reformat_costs(story_of(reformats(a, ("Optimizer Reformat(<in> -> z)", 0.1))))
+    assert cost.time_ms == 0.5
+    (cost,) = reformat_costs(story_of(reformats()))
+    assert (cost.time_ms, cost.tried) == (None, ())
+    timed, never = (TacticTrial(runner=None, tactic="1", time_ms=one) for one in (2.0, None))
+    assert best_trial((never, timed)) is timed
+    assert best_trial((never,)) is None
+    assert trial_ms(timed) < trial_ms(never) == trial_ms(None)
 
 
 def reformats(*blocks: tuple[str, float]) -> bytes:
@@ -87,26 +87,8 @@ def reformats(*blocks: tuple[str, float]) -> bytes:
     return build_logs.prefixed("".join(lines) + added)
 
 
-def test_a_conversion_prefers_times_of_its_own_tensor() -> None:
-    a, b = ("Optimizer Reformat(a -> <out>)", 0.5), ("Optimizer Reformat(b -> <out>)", 0.25)
-    (cost,) = reformat_costs(story_of(reformats(a, b)))
-    assert (cost.time_ms, len(cost.tried)) == (0.25, 1)
-    (cost,) = reformat_costs(story_of(reformats(a, ("Optimizer Reformat(<in> -> z)", 0.1))))
-    assert cost.time_ms == 0.5
-    (cost,) = reformat_costs(story_of(reformats()))
-    assert (cost.time_ms, cost.tried) == (None, ())
-
-
-def test_trials_without_a_time_come_last() -> None:
-    timed, never = (TacticTrial(runner=None, tactic="1", time_ms=one) for one in (2.0, None))
-    assert best_trial((never, timed)) is timed
-    assert best_trial((never,)) is None
-    assert trial_ms(timed) < trial_ms(never) == trial_ms(None)
-
-
 def test_seconds_of_a_real_log_are_within_those_of_the_whole(shared: Path) -> None:
-    raw = (shared / "trt86-h200" / "resnet18.engine.build.log").read_bytes()
-    story = story_of(raw)
+    story = story_of((shared / "trt86-h200" / "resnet18.engine.build.log").read_bytes())
     total_s, stage_s = tuning_total_s(story), story.stage_s("tuning")
     assert total_s is not None
     assert stage_s is not None

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,11 +11,8 @@ DRIFT = Notice(code="W-DRIFT", message="latency drifts")
 NOTE = Notice(code="I-OUTLIERS", message="3 samples are outliers", level="info")
 
 
-def test_a_steady_run_is_usable_whatever_notes_it_has() -> None:
+def test_a_steady_run_is_usable_and_the_worst_reason_comes_first() -> None:
     assert str(usability(describe_values(STEADY), [NOTE])) == "usable"
-
-
-def test_the_worst_reason_comes_first() -> None:
     found = usability(describe_values(STEADY), [DRIFT, LOAD])
     assert [one.code for one in found.harms] == ["W-LOAD", "W-DRIFT"]
     assert str(found) == "not usable: W-LOAD; and 1 more"  # its message is among the notices

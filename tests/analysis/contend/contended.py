@@ -1,7 +1,3 @@
-"""Simulated runs of contenders, and the report of them."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
@@ -19,7 +15,6 @@ FIELDS = {"threshold_pct": 1.0, "contenders": (), "share": "processes"}
 
 
 def run(name: str, values_ms: np.ndarray, kind: OutcomeKind = OutcomeKind.OK) -> Run:
-    """Return the run of a contender whose requests took so long."""
     return Run(
         id=f"{name}{values_ms.size}",
         created="",
@@ -60,7 +55,6 @@ def rounds(
 
 
 def report(factors: dict[tuple[str, str], float] | None = None, *, count: int = 2, **more):
-    """Return the report of simulated runs."""
     sets = rounds(factors, count=count, **more)
     return contention_of(
         sets,

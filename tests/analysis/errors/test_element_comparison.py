@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from enginescope.analysis.errors import element_errors
+from enginescope.analysis.errors import element_errors, output_tolerance
 from enginescope.analysis.errors.element_errors import (
     ULP_EDGES,
     compare_elements,
@@ -14,24 +12,18 @@ from enginescope.analysis.errors.element_errors import (
     ulp_distances,
 )
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES, error_counts
-from enginescope.analysis.errors.output_tolerance import (
-    ToleranceOption,
-    ToleranceRequest,
-    tolerance_for,
-    tolerance_named,
-)
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import tensor
 
-FP32 = tolerance_named("fp32")
+FP32 = output_tolerance.tolerance_named("fp32")
 
 
 def given_tolerance(rtol: float, atol: float, pct: float = 0.0):
     def one(value):
-        return (ToleranceOption(output=None, value=value),)
+        return (output_tolerance.ToleranceOption(output=None, value=value),)
 
-    asked = ToleranceRequest(rtol=one(rtol), atol=one(atol), mismatch_pct=one(pct))
-    return tolerance_for("y", FP32, asked)
+    asked = output_tolerance.ToleranceRequest(rtol=one(rtol), atol=one(atol), mismatch_pct=one(pct))
+    return output_tolerance.tolerance_for("y", FP32, asked)
 
 
 ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -50,8 +42,7 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
     finally:
         element_errors.CHUNK = before
     close = np.isclose(b.astype(np.float64), a.astype(np.float64), 0.1, 0.5, equal_nan=True)
-    assert found.elements == a.size
-    assert found.mismatched == int((~close).sum())
+    assert (found.elements, found.mismatched) == (a.size, int((~close).sum()))
     equal = (a == b) | (np.isnan(a) & np.isnan(b))
     assert found.unequal == int((~equal).sum())
     finite = np.isfinite(a) & np.isfinite(b)
@@ -66,7 +57,7 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
         assert error[found.largest.place.index] == error.max()
 
 
-def test_the_first_nan_is_located() -> None:
+def test_nan_infinities_and_references_of_zero_are_located_and_counted() -> None:
     a = np.zeros((2, 3, 4), np.float32)
     b = a.copy()
     b[1, 2, 0] = np.nan
@@ -74,9 +65,6 @@ def test_the_first_nan_is_located() -> None:
     found = compare_elements(tensor(a), tensor(b), FP32, sample=5)
     assert (found.new_nan, found.new_infinite) == (1, 1)
     assert (found.first_nonfinite.sample, found.first_nonfinite.index) == (5, (1, 2, 0))
-
-
-def test_alike_infinities_are_no_difference() -> None:
     a = np.array([np.inf, -np.inf, np.nan, 1.0], np.float32)
     found = compare_elements(tensor(a), tensor(a), FP32)
     assert (found.disagreeing_nonfinite, found.shared_nonfinite, found.unequal) == (0, 3, 0)
@@ -84,35 +72,35 @@ def test_alike_infinities_are_no_difference() -> None:
         tensor(a), tensor(np.array([-np.inf, -np.inf, 0, 1], np.float32)), FP32
     )
     assert (other.new_infinite, other.lost_nonfinite) == (1, 1)
-
-
-def test_relative_errors_leave_out_references_of_zero_and_count_them() -> None:
     a = np.array([0.0, 0.0, 2.0, -4.0], np.float32)
     b = np.array([0.0, 1.0, 2.5, -4.0], np.float32)
     found = compare_elements(tensor(a), tensor(b), FP32)
-    assert found.from_zero == 1
-    assert found.largest_relative.value == 0.25
+    assert (found.from_zero, found.largest_relative.value) == (1, 0.25)
     assert found.largest_relative.place.index == (2,)
 
 
-def test_large_integers_are_compared_exactly() -> None:
+def test_large_integers_and_texts_are_equal_or_not() -> None:
     a = np.array([2**62, 5], np.int64)
     found = compare_elements(tensor(a), tensor(a + np.array([1, 0])), FP32)
     assert found.unequal == 1
-
-
-def test_texts_are_equal_or_not() -> None:
     a, b = np.array([["cat", "dog"]]), np.array([["cat", "cow"]])
     found = compare_elements(tensor(a), tensor(b), FP32)
     assert (found.elements, found.unequal, found.moments.count) == (2, 1, 0)
 
 
-def test_the_histogram_puts_errors_between_its_edges() -> None:
+def test_errors_and_distances_are_counted_between_their_edges() -> None:
     a = np.zeros(3, np.float64)
     found = compare_elements(tensor(a), tensor(np.array([2e-3, 0.0, 1e9])), FP32)
     (low, high) = np.flatnonzero(found.errors)
     assert HISTOGRAM_EDGES[low - 1] < 2e-3 <= HISTOGRAM_EDGES[low]
     assert high == len(HISTOGRAM_EDGES)
+    one = np.float32(1)
+    b = np.array(
+        [one, np.nextafter(one, np.float32(2)), one + 3 * np.float32(2**-23), 2], np.float32
+    )
+    found = compare_elements(tensor(np.full(4, one)), tensor(b), FP32)
+    wanted = [0, 1, ULP_EDGES.index(4), ULP_EDGES.index(1 << 24)]
+    assert np.flatnonzero(found.ulps).tolist() == wanted
 
 
 @given(arrays(np.float64, st.integers(0, 60), elements=st.floats(0, allow_infinity=True)))
@@ -143,28 +131,14 @@ def test_neighbours_are_one_place_apart_across_zero(dtype) -> None:
     assert ulp_distances(np.array([-tiny]), np.array([tiny]), dtype).tolist() == [2]
 
 
-def test_distances_are_binned_by_their_edges() -> None:
-    one = np.float32(1)
-    b = np.array(
-        [one, np.nextafter(one, np.float32(2)), one + 3 * np.float32(2**-23), 2], np.float32
-    )
-    found = compare_elements(tensor(np.full(4, one)), tensor(b), FP32)
-    wanted = [0, 1, ULP_EDGES.index(4), ULP_EDGES.index(1 << 24)]
-    assert np.flatnonzero(found.ulps).tolist() == wanted
-
-
-def test_bfloat16_is_read_from_its_bits() -> None:
+def test_bfloat16_fp8_and_four_bits_are_decoded() -> None:
     bits = np.array([0x3F80, 0xC000], np.uint16)  # 1, −2
     near = np.array([0x3F81, 0xC000], np.uint16)
     found = compare_elements(
         tensor(bits, dtype=DataType.BF16), tensor(near, dtype=DataType.BF16), FP32
     )
-    assert found.largest.value == 2**-7
-    assert found.ulps[1] == 1
+    assert (found.largest.value, found.ulps[1]) == (2**-7, 1)
     assert (found.low, found.high) == (-2.0, 1.0)
-
-
-def test_fp8_and_four_bits_are_decoded() -> None:
     codes = np.array([0x38, 0xB8, 0x00, 0x7E], np.uint8)
     found = compare_elements(
         tensor(codes, dtype=DataType.FP8), tensor(codes, dtype=DataType.FP8), FP32

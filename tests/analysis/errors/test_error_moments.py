@@ -1,7 +1,5 @@
 """Moments of errors against NumPy on whole arrays, in extended precision where there is one."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -23,8 +21,7 @@ VALUES = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 def pairs(draw):
     size = draw(st.integers(1, 60))
     a = draw(arrays(np.float64, size, elements=VALUES))
-    b = draw(arrays(np.float64, size, elements=VALUES))
-    return a, b
+    return a, draw(arrays(np.float64, size, elements=VALUES))
 
 
 def in_parts(a, b, cut: int) -> ErrorMoments:
@@ -68,15 +65,12 @@ def test_angles_and_slopes_are_numpys(pair, cut) -> None:
         assert found.slope == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
 
-def test_decibels_are_those_of_the_definition() -> None:
+def test_decibels_are_those_of_the_definition_and_a_large_offset_costs_no_digits() -> None:
     a = np.array([0.0, 1.0, -3.0, 4.0])
     b = a + np.array([0.1, -0.1, 0.1, 0.1])
     found = moments_of(a, b)
     assert found.snr_db == pytest.approx(10 * math.log10((a @ a) / 0.04))
     assert found.psnr_db(-3.0, 4.0) == pytest.approx(10 * math.log10(49 / 0.01))
-
-
-def test_a_large_offset_costs_no_digits() -> None:
     generator = np.random.default_rng(0)
     a = generator.standard_normal(10_000) + 1e6
     b = a + 1e-3 * generator.standard_normal(10_000)
@@ -98,39 +92,28 @@ def test_values_near_the_ends_of_float64_neither_overflow_nor_vanish(size) -> No
     assert math.isfinite(found.rmse)
 
 
-def test_small_and_large_parts_add_up_in_any_order() -> None:
+def test_small_and_large_parts_zeros_and_factors_have_their_moments() -> None:
     small = (1e-200 * np.array([1.0, 2.0]), 1e-200 * np.array([1.0, 3.0]))
     large = (1e200 * np.array([1.0, -2.0]), 1e200 * np.array([1.0, -2.0]))
     one, other = moments_of(*small) + moments_of(*large), moments_of(*large) + moments_of(*small)
     assert one.norm == pytest.approx(other.norm)
     assert one.norm == pytest.approx(1e200 * math.sqrt(5 / 4))
-
-
-def test_nothing_and_zeros_have_no_angle() -> None:
     assert ErrorMoments().rmse is None
     assert ErrorMoments().error_to_spread is None
     zeros = moments_of(np.zeros(4), np.zeros(4))
     assert (zeros.rmse, zeros.error_to_spread, zeros.cosine, zeros.snr_db) == (0.0, 0.0, None, None)
-    off = moments_of(np.zeros(4), np.ones(4))
-    assert off.error_to_spread is None
-
-
-def test_a_constant_reference_is_held_against_its_size() -> None:
+    assert moments_of(np.zeros(4), np.ones(4)).error_to_spread is None
     found = moments_of(np.full(16, 2.0), np.full(16, 2.02))
     assert found.is_constant
     assert found.error_to_spread == pytest.approx(0.01)
     assert found.correlation is None
     assert found.slope == pytest.approx(1.01)
     assert found.systematic_share == pytest.approx(1.0)
-
-
-def test_a_factor_is_systematic_and_noise_is_not() -> None:
     generator = np.random.default_rng(1)
     a = generator.standard_normal(4_000)
     assert moments_of(a, 1.01 * a).systematic_share == pytest.approx(1.0)
     assert moments_of(a, a + 0.1).systematic_share == pytest.approx(1.0)
-    noisy = moments_of(a, a + 0.01 * generator.standard_normal(4_000))
-    assert noisy.systematic_share < 0.01
+    assert moments_of(a, a + 0.01 * generator.standard_normal(4_000)).systematic_share < 0.01
     assert moments_of(a, a).systematic_share is None
 
 
@@ -155,9 +138,7 @@ def sums(*pairs: tuple[Any, Any]) -> ChannelAxes:
         ((1, 1, 6), (2,)),
     ],
 )
-def test_figures_by_channel_are_those_of_numpy_on_whole_arrays(
-    shape, axes, chunk, monkeypatch
-) -> None:
+def test_figures_by_channel_are_numpys_on_whole_arrays(shape, axes, chunk, monkeypatch) -> None:
     monkeypatch.setattr(channel_errors, "CHUNK", chunk)
     a, b = GENERATOR.standard_normal((2, 3, *shape))
     a[1].flat[4] = np.nan
@@ -182,21 +163,23 @@ def test_figures_by_channel_are_those_of_numpy_on_whole_arrays(
         np.testing.assert_array_equal(errors.where, by_sample.argmax(axis=0))
 
 
-def test_elements_that_are_not_finite_are_no_error_of_0() -> None:
+def test_elements_and_axes_that_do_not_fit_do_not_count() -> None:
     a = np.array([[1.0, np.nan], [2.0, np.nan]])
     (errors,) = sums((a, a)).axes
-    assert errors.count.tolist() == [2, 0]
-    assert errors.rmse[0] == 0
+    assert (errors.count.tolist(), errors.rmse[0]) == ([2, 0], 0)
     assert np.isnan(errors.rmse[1])
     assert np.isnan(errors.norm[1])
-
-
-def test_an_axis_whose_length_differs_between_samples_is_dropped() -> None:
     rows = [np.ones((1, count, 6)) for count in (3, 5)]
     assert [errors.axis for errors in sums(*zip(rows, rows, strict=True)).axes] == [2]
     none = np.ones((1, 0, 6))
     (columns,) = sums((rows[0], rows[0]), (none, none), (rows[1], rows[1])).axes
     assert columns.count.tolist() == [8] * 6
+    # The last axis is the same whatever comes before.
+    flat, deep = np.ones((4, 6)), np.ones((2, 2, 6))
+    (errors,) = sums((flat, flat), (deep, deep)).axes
+    assert (errors.axis, errors.count.tolist()) == (2, [8] * 6)
+    values = np.ones((1, 8, 8, 8))
+    assert sums((values, values)).shown().axis == 1
 
 
 @pytest.mark.parametrize(
@@ -222,45 +205,31 @@ def test_the_axis_of_channels_is_not_that_of_places(shape, axis) -> None:
     assert (shown.axis if shown else None) == axis
 
 
-def test_sums_of_several_samples_have_the_references_products() -> None:
+def test_sums_of_several_samples_have_products_and_the_first_of_equal_errors() -> None:
     reference = [np.array([[1.0, -2.0], [3.0, 4.0]]), np.array([[0.5, 1.0], [2.0, np.nan]])]
     error = [np.array([[0.1, 0.2], [0.3, -0.4]]), np.array([[1.0, -1.0], [0.5, 0.0]])]
     (errors,) = sums(*((r, r + e) for r, e in zip(reference, error, strict=True))).axes
-    assert errors.samples == 2
-    assert errors.count.dtype == np.int64
+    assert (errors.samples, errors.count.dtype) == (2, np.int64)
     assert errors.count.tolist() == [4, 3]
     assert errors.cross == pytest.approx([0.1 + 0.9 + 0.5 + 1.0, -0.4 - 1.6 - 1.0])
-    assert errors.where.dtype == np.int64
-    assert errors.where.tolist() == [1, 1]
-
-
-def test_the_first_of_equal_errors_is_named() -> None:
+    assert (errors.where.dtype, errors.where.tolist()) == (np.int64, [1, 1])
     values = np.zeros((4, 3))
     (errors,) = sums((values, values), (values, values + 1), (values, values - 1)).axes
     assert errors.where.tolist() == [1, 1, 1]
-
-
-def test_a_single_sample_has_number_0() -> None:
     axes = ChannelAxes()
     axes.add(tensor(np.zeros((4, 3))), tensor(np.ones((4, 3))))
     assert axes.axes[0].where.tolist() == [0, 0, 0]
 
 
-def test_integers_have_channels_and_truth_values_have_none() -> None:
+def test_the_type_decides_which_channels_are_summed_and_how() -> None:
     values = np.arange(12).reshape(4, 3)
     (errors,) = sums((values, values + 2)).axes
     assert errors.rmse.tolist() == [2.0, 2.0, 2.0]
     assert sums((values > 3, values > 4)).axes == ()
-
-
-def test_half_precision_is_summed_in_double() -> None:
     values = np.full((5000, 2), 100, np.float16)
     (errors,) = sums((values, values + np.float16(1))).axes
     assert errors.energy.tolist() == [5000 * 100.0**2] * 2
     assert errors.squares.tolist() == [5000.0] * 2
-
-
-def test_errors_beyond_the_range_of_double_are_infinite() -> None:
     values = np.array([[1e300, 1.0], [-1e300, 1.0]])
     (errors,) = sums((values, -values)).axes
     assert np.isinf(errors.rmse[0])
@@ -273,14 +242,6 @@ def test_an_axis_of_channels_has_2_to_131072(length, expected) -> None:
     assert len(sums((values, values)).axes) == expected
 
 
-def test_the_axis_is_that_of_the_last_sample() -> None:
-    """The last axis is the same whatever comes before."""
-    flat, deep = np.ones((4, 6)), np.ones((2, 2, 6))
-    (errors,) = sums((flat, flat), (deep, deep)).axes
-    assert errors.axis == 2
-    assert errors.count.tolist() == [8] * 6
-
-
 @pytest.mark.parametrize(
     ("shape", "spatial"),
     [((1, 9, 8, 3), 1), ((1, 4, 8, 9), 3), ((1, 20, 20, 255), 1), ((1, 255, 20, 20), 3)],
@@ -290,8 +251,3 @@ def test_the_other_axis_of_a_map_is_one_of_places(shape, spatial) -> None:
     axes = sums((values, values)).axes
     assert {errors.axis for errors in axes if errors.is_spatial} == {spatial}
     assert len(axes) == 2
-
-
-def test_a_cube_has_its_channels_first() -> None:
-    values = np.ones((1, 8, 8, 8))
-    assert sums((values, values)).shown().axis == 1

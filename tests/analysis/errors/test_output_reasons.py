@@ -1,7 +1,5 @@
 """Each reason for which an output fails: its limit, its message and its evidence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,6 @@ from tests.analysis.answers import codes, cross_wave, reason, side, tensor, wave
 
 
 def limits(row: str = "fp32", **values: float) -> Tolerance:
-    """Return a row with a user's limits."""
     request = {name: (ToleranceOption(output=None, value=v),) for name, v in values.items()}
     return tolerance_for("y", tolerance_named(row), ToleranceRequest(**request))
 
@@ -48,18 +45,14 @@ def test_values_that_are_not_finite_are_counted_by_kind() -> None:
     assert reason(side(reference[:1], candidate, "fp16"), "not-finite").message == text
 
 
-def test_an_error_is_a_part_of_the_spread() -> None:
+def test_a_peak_is_a_part_of_the_spread_and_names_its_sample_and_index() -> None:
     """FP16 allows an RMSE of 1 % of the spread, and 25 % and its resolution for one element."""
     found = side([wave(100)], [wave(100) + 0.5], "fp16")
     error, peak = reason(found, "error"), reason(found, "peak")
     assert error.message == "RMSE is 0.5 of the reference's scale, at most 0.01 wanted"
     assert error.evidence == pytest.approx({"value": 0.5, "limit": 0.01, "scale": 1.0})
     text = "largest error is 0.5 of the reference's scale, at most 0.252 wanted, at [0] of sample 0"
-    assert peak.message == text
-    assert peak.evidence["limit"] == pytest.approx(0.252)
-
-
-def test_a_peak_names_its_sample_and_index() -> None:
+    assert (peak.message, peak.evidence["limit"]) == (text, pytest.approx(0.252))
     reference = [wave(4000).reshape(2, 2000) for _ in range(3)]
     candidate = [values.copy() for values in reference]
     candidate[2][1, 17] += 0.3
@@ -113,25 +106,16 @@ def test_channels_beyond_their_limits_are_named_with_the_worst() -> None:
     assert peak.evidence["value"] == pytest.approx(0.8)
     text = f"largest error is 0.8 of the reference's scale, at most 0.289 wanted {where}"
     assert peak.message == text
-
-
-def test_a_single_channel_is_not_called_the_worst_of_several() -> None:
-    values = np.repeat(wave(200)[:, None], 3, axis=1)
     found = side([values], [values + np.array([0.0, 0.0, 0.8])], "fp16")
     assert reason(found, "channel-error").message.endswith("wanted on channel 2 of axis 1")
-
-
-def test_the_evidence_lists_64_channels_at_most() -> None:
     values = np.repeat(wave(400)[:, None], 70, axis=1)
     evidence = reason(side([values], [values + 0.5], "fp16"), "channel-error").evidence
-    assert evidence["channels"] == list(range(64))
-    assert evidence["count"] == 70
+    assert (evidence["channels"], evidence["count"]) == (list(range(64)), 70)
 
 
 def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     values = np.repeat(wave(400)[:, None], 3, axis=1)
-    sizes = np.array([0.001, 0.002, 0.004])
-    rounded = values + sizes * cross_wave(400)[:, None]
+    rounded = values + np.array([0.001, 0.002, 0.004]) * cross_wave(400)[:, None]
     found = side([values], [values + np.array([0.0, 0.0, 0.4])], "fp16", [rounded])
     text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text
@@ -172,9 +156,6 @@ def test_mismatches_beyond_a_users_share_fail() -> None:
         ),
     )
     assert side([reference], [wrong], limits(rtol=0.1, atol=0.5, mismatch_pct=3.0)).passes
-
-
-def test_a_share_alone_counts_elements_beyond_the_row() -> None:
     wrong = wave(1000)
     wrong[:30] += 0.1
     found = side([wave(1000)], [wrong], limits("fp16", mismatch_pct=2.0))
@@ -205,22 +186,24 @@ def test_truth_values_and_texts_are_equal_or_not_whatever_the_tolerance(values) 
     assert side([values], [values], limits(atol=5.0)).passes
 
 
-def test_complex_numbers_are_judged_by_their_parts() -> None:
+def test_complex_numbers_are_judged_by_their_parts_and_a_users_tolerance_alone_decides() -> None:
     values = (wave(200) + 1j * cross_wave(200)).astype(np.complex64)
     assert side([values], [values], "fp16").passes
     assert "error" in codes(side([values], [values + 0.5j], "fp16"))
     assert codes(side([values], [values + 0.5j], limits(atol=0.1))) == {"mismatch"}
     assert side([values], [values + 0.5j], limits(atol=0.6)).passes
-
-
-def test_a_users_tolerance_leaves_out_the_rows_limits() -> None:
     assert side([wave(100)], [0.5 * wave(100)], limits(atol=0.6)).passes
 
 
-def test_nothing_is_judged_where_no_element_is_finite() -> None:
+def test_equality_is_exact_and_small_values_below_0_are_not_excused() -> None:
     none = np.full(8, np.nan)
     errors = compare_elements(tensor(none), tensor(none), tolerance_named("fp16"))
     assert reasons_of(Compared(errors), tolerance_named("fp16"), "float") == ()
+    values = np.repeat(wave(200)[:, None], 3, axis=1)
+    assert side([values], [values], "exact").passes
+    assert codes(side([values], [values + 1e-12], "exact")) >= {"error", "peak", "channel-error"}
+    values = 1e-4 * wave(400)
+    assert "error" in codes(side([values], [values + 5e-5], "fp16"))
 
 
 @pytest.mark.parametrize(
@@ -242,9 +225,7 @@ def test_nothing_is_judged_where_no_element_is_finite() -> None:
         ("exact", -1.0, 1.0, 0.0, False, True),
     ],
 )
-def test_an_error_of_another_summation_order_is_negligible(
-    row, low, high, error, places, expected
-) -> None:
+def test_another_summation_order_is_negligible(row, low, high, error, places, expected) -> None:
     """Up to 5e-7 of the range; of probabilities in the wrong places, up to the resolution."""
     reference = np.array([low, 0.0, high])
     tolerance = tolerance_named(row)
@@ -254,34 +235,17 @@ def test_an_error_of_another_summation_order_is_negligible(
     assert is_negligible(found, tolerance, places=places) is expected
 
 
-def test_equal_outputs_pass_a_row_of_equality() -> None:
-    values = np.repeat(wave(200)[:, None], 3, axis=1)
-    assert side([values], [values], "exact").passes
-    assert codes(side([values], [values + 1e-12], "exact")) >= {"error", "peak", "channel-error"}
-
-
-def test_small_values_below_0_are_not_excused_as_probabilities() -> None:
-    values = 1e-4 * wave(400)
-    assert "error" in codes(side([values], [values + 5e-5], "fp16"))
-
-
-def test_one_element_of_a_channel_may_be_too_far_off_alone() -> None:
+def test_the_worst_channel_is_that_farthest_beyond_its_own_limit() -> None:
     values = np.repeat(wave(4000)[:, None], 3, axis=1)
     wrong = values.copy()
     wrong[17, 1] += 0.3
     found = codes(side([values], [wrong], "fp16"))
     assert "channel-peak" in found
     assert "channel-error" not in found
-
-
-def test_the_worst_channel_is_that_farthest_beyond_its_own_limit() -> None:
     values = np.array([1.0, 100.0, 1.0]) * wave(400)[:, None]
     found = side([values], [values + np.array([0.5, 10.0, 0.0])], "fp16")
     evidence = reason(found, "channel-error").evidence
     assert (evidence["channels"], evidence["worst"]) == ([0, 1], 0)
-
-
-def test_a_channel_without_finite_elements_breaks_no_limit() -> None:
     values = np.repeat(wave(400)[:, None], 3, axis=1)
     values[:, 1] = np.nan
     assert side([values], [values], "fp16").passes

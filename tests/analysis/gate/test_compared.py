@@ -1,7 +1,3 @@
-"""A gate that compared nothing says why."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.gate.gate import check_compared, gate
@@ -24,7 +20,7 @@ def refused(baseline: list[Run], current: list[Run]) -> UsageError:
     return error.value
 
 
-def test_all_jobs_failed_on_both_sides() -> None:
+def test_jobs_and_cells_that_failed_before_are_named() -> None:
     runs = [crashed(on("a")), crashed(on("b", seed=1)), crashed(on("b", seed=2))]
     error = refused(runs, [crashed(on("a", seed=3)), crashed(on("b", seed=4))])
     assert error.why == (
@@ -33,23 +29,9 @@ def test_all_jobs_failed_on_both_sides() -> None:
     )
     assert error.hint
     assert f"enginescope runs show {runs[0].id}" in error.hint
-
-
-def test_the_baseline_alone_failed() -> None:
     error = refused([crashed(on("a"))], [on("b", seed=1)])
     assert error.why
     assert error.why.startswith("1 of 1 job of the baseline failed; the first is net.onnx · a")
-
-
-def test_a_job_of_which_one_process_was_measured_has_not_failed() -> None:
-    baseline, current = [on("a"), crashed(on("a", seed=1))], [on("a", seed=2)]
-    report = replace(gate(baseline, current), rows=())
-    with pytest.raises(UsageError, match="nothing to compare") as error:
-        check_compared(report, baseline, current)
-    assert error.value.why == "no job has latency on both sides"
-
-
-def test_a_cell_that_failed_before_there_was_a_run() -> None:
     rows = [row(cell("net", mode="validate"), CellStatus.CRASHED)]
     with pytest.raises(UsageError, match="nothing to compare") as error:
         check_compared(with_cells(gate([], []), rows, rows), [], [])
@@ -59,6 +41,11 @@ def test_a_cell_that_failed_before_there_was_a_run() -> None:
 
 
 def test_a_gate_that_compared_or_failed_is_returned() -> None:
+    baseline, current = [on("a"), crashed(on("a", seed=1))], [on("a", seed=2)]
+    report = replace(gate(baseline, current), rows=())
+    with pytest.raises(UsageError, match="nothing to compare") as error:
+        check_compared(report, baseline, current)
+    assert error.value.why == "no job has latency on both sides"
     for baseline, current in (([on("a")], [on("a", seed=1)]), ([on("a")], [])):
         report = gate(baseline, current)
         assert check_compared(report, baseline, current) is report

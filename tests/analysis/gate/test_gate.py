@@ -1,7 +1,5 @@
 """Two sets of runs: what got worse than is allowed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -58,20 +56,14 @@ def test_one_regression_one_new_failure_one_improvement() -> None:
     assert "segmentation fault" in report.rows[1].why
 
 
-def test_a_set_against_itself_passes() -> None:
+def test_a_set_against_itself_and_less_than_the_limit_is_no_regression() -> None:
     report = gate(processes(4.0), processes(4.0, first=60))
     assert report.is_passed
     assert only(report).outcome is GateOutcome.NO_REGRESSION
-
-
-def test_less_than_the_limit_is_no_regression() -> None:
     report = gate(processes(4.0), processes(4.04, first=60))
     assert only(report).outcome is GateOutcome.NO_REGRESSION
     tight = gate(processes(4.0), processes(4.04, first=60), terms(("latency", 0.5)))
     assert only(tight).outcome is GateOutcome.REGRESSION
-
-
-def test_an_interval_that_is_wide_on_the_better_side_passes() -> None:
     better = (-0.06, -0.05, -0.011, -0.01, 0.0)
     row = only(gate(processes(4.0), processes(4.0, first=60, apart=better)))
     assert row.outcome is GateOutcome.NO_REGRESSION
@@ -87,30 +79,21 @@ def test_what_is_inconclusive_counts_as_asked(policy, passes) -> None:
     assert report.is_passed is passes
 
 
-def test_a_job_that_is_missing_is_lost() -> None:
+def test_a_job_or_a_figure_that_is_missing_is_lost_or_new() -> None:
     report = gate([*processes(4.0), process(1.0, of=job("b"))], processes(4.0, first=60))
     assert outcomes(report)[0] == ("b", None, "lost coverage")
     assert not report.is_passed
-
-
-def test_a_job_of_which_one_process_failed_before_and_all_now_is_one_new_failure() -> None:
-    """It was two rows, `lost coverage` and `still failing`."""
+    # It was two rows, `lost coverage` and `still failing`.
     before = [*processes(4.0, of=job(transfers=True)), crashed(5)]
     report = gate(before, [crashed(60), crashed(61)])
     assert [row.outcome for row in report.rows] == [GateOutcome.NEW_FAILURE]
     assert (report.jobs, only(report).why[:25]) == (1, "2 of 2 processes failed: ")
-
-
-def test_a_figure_that_is_missing_is_lost() -> None:
     limits = terms(("peak_memory", 2))
     before = processes(4.0, peak_memory_bytes=100)
     row = only(gate(before, processes(4.0, first=60), limits))
     assert row.outcome is GateOutcome.LOST
     row = only(gate(processes(4.0, first=60), before, limits))
     assert row.outcome is GateOutcome.NO_BASELINE
-
-
-def test_a_job_without_baseline_is_new_and_fails_if_it_fails() -> None:
     same = processes(4.0), processes(4.0, first=60)
     report = gate(same[0], [*same[1], process(1.0, of=job("b"))])
     assert report.is_passed
@@ -132,27 +115,20 @@ def test_the_same_backend_of_two_pythons_is_two_jobs() -> None:
         "net.onnx · trt:fp16 · batch 1",
         "net.onnx · trt:fp16@trt86 · batch 1",
     ]
-
-
-def test_another_python_in_the_place_of_one_is_said() -> None:
     sides = processes(1.0), processes(1.0, of=job(spec="ort-cpu@ort116"))
     said = [one.message for one in only(gate(*sides)).notices]
     assert any("environment: none → ort116" in one for one in said)
 
 
-def test_what_failed_before_is_no_new_failure() -> None:
+def test_what_failed_before_is_no_new_failure_unless_all_processes_fail_now() -> None:
     still = gate([crashed()], [crashed(60)])
     assert (still.is_passed, only(still).outcome) == (True, GateOutcome.STILL_FAILING)
     fixed = gate([crashed()], processes(4.0, first=60))
     assert (fixed.is_passed, only(fixed).outcome) == (True, GateOutcome.FIXED)
-
-
-def test_one_process_that_fails_where_none_did_is_a_new_failure() -> None:
     report = gate(processes(4.0), [*processes(4.0, first=60), crashed(70)])
     assert [row.outcome.value for row in report.rows] == ["new failure", "no regression"]
     assert report.rows[0].why.startswith("1 of 6 processes failed")
-    known = gate([*processes(4.0), crashed(8)], [*processes(4.0, first=60), crashed(70)])
-    assert known.is_passed
+    assert gate([*processes(4.0), crashed(8)], [*processes(4.0, first=60), crashed(70)]).is_passed
     assert not gate([*processes(4.0), crashed(8)], [crashed(70)]).is_passed  # now all of them do
 
 
@@ -176,7 +152,7 @@ def test_why_a_row_is_inconclusive_is_said_once() -> None:
     assert said.startswith(f"{why}, more than the difference")
 
 
-def test_other_conditions_fail_unless_they_are_meant() -> None:
+def test_other_conditions_fail_unless_they_are_meant_by_a_known_name() -> None:
     elsewhere = Environment(host=Host(cpu_model="EPYC", cores_usable=2))
     sides = processes(4.0), processes(4.0, first=60, environment=elsewhere)
     report = gate(*sides)
@@ -185,9 +161,14 @@ def test_other_conditions_fail_unless_they_are_meant() -> None:
     assert details(only(report))[-1].endswith("add --across cpu")
     assert not report.is_passed
     assert gate(*sides, terms(across=("cpu",))).is_passed
+    with pytest.raises(UsageError, match="--across gpus"):
+        gate(processes(4.0), processes(4.0, first=60), terms(across=("gpus",)))
+    with pytest.raises(UsageError, match="no metric 'p98'"):
+        check_metric("p98")
+    assert {"latency", "p99", "throughput", "engine_size", "gpu_compute"} <= set(GATE_METRICS)
 
 
-def test_every_metric_has_its_own_limit() -> None:
+def test_every_metric_has_its_own_limit_and_an_engine_size_is_exact() -> None:
     before = processes(4.0, peak_memory_bytes=100 << 20, n=1200)
     after = processes(4.12, first=60, peak_memory_bytes=100 << 20, n=1200)
     limits = terms(("latency", 2), ("p99", 5), ("throughput", 2), ("peak_memory", 2))
@@ -198,6 +179,15 @@ def test_every_metric_has_its_own_limit() -> None:
         "p99": "no regression",
         "peak_memory": "no regression",
     }
+
+    def built(size: int) -> BuildReport:
+        return BuildReport(engine="net.engine", engine_bytes=size)
+
+    limits = terms(("engine_size", 2))
+    grown = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1030))], limits)
+    assert only(grown).outcome is GateOutcome.REGRESSION
+    same = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1010))], limits)
+    assert only(same).outcome is GateOutcome.NO_REGRESSION
 
 
 def test_requests_without_copies_are_held_to_a_limit_of_their_own() -> None:
@@ -213,37 +203,19 @@ def test_requests_without_copies_are_held_to_a_limit_of_their_own() -> None:
     assert len(series.sure) == 1
 
 
-def test_an_engine_size_is_exact() -> None:
-    def built(size: int) -> BuildReport:
-        return BuildReport(engine="net.engine", engine_bytes=size)
-
-    limits = terms(("engine_size", 2))
-    grown = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1030))], limits)
-    assert only(grown).outcome is GateOutcome.REGRESSION
-    same = gate([process(4.0, build=built(1000))], [process(4.0, 60, build=built(1010))], limits)
-    assert only(same).outcome is GateOutcome.NO_REGRESSION
-
-
-def test_a_flaky_baseline_is_said() -> None:
+def test_a_flaky_baseline_and_a_renamed_model_are_said() -> None:
     report = gate(processes(4.0, apart=UNSTEADY), processes(4.0, first=60, apart=UNSTEADY))
     (notice,) = [one for one in only(report).notices if one.code == "W-FLAKY-BASELINE"]
     assert notice.message.startswith("flaky baseline: its 5 processes vary by 6.")
     steady = gate(processes(4.0), processes(4.0, first=60, apart=UNSTEADY))
     assert "W-FLAKY-BASELINE" not in [one.code for one in only(steady).notices]
-
-
-def test_a_single_process_at_two_levels_is_a_flaky_baseline() -> None:
     one = process(4.0)
     values = one.samples[0].values_ms.copy()
     values[::3] *= 1.2
-    samples = replace(one.samples[0], values_ms=values)
-    two_levels = replace(one, samples=(samples,))
+    two_levels = replace(one, samples=(replace(one.samples[0], values_ms=values),))
     codes = [each.code for each in only(gate([two_levels], [process(4.0, 60)])).notices]
     assert "W-FLAKY-BASELINE" in codes
     assert "W-BIMODAL" not in codes
-
-
-def test_a_renamed_model_is_said() -> None:
     report = gate(
         processes(4.0, of=job("v1.onnx", sha="ab")),
         processes(4.0, of=job("v2.onnx", sha="ab"), first=60),
@@ -266,14 +238,11 @@ def in_turn(label: str, factor: float, **more) -> list:
     ]
 
 
-def test_sides_of_one_comparison_are_taken_round_by_round() -> None:
+def test_sides_of_one_comparison_are_counterparts_and_taken_round_by_round() -> None:
     row = only(gate(in_turn("A", 1.0), in_turn("B", 1.05)))
     assert row.verdict.estimate.method == "rounds"
     assert row.verdict.estimate.interval.confidence > 0.95
     assert row.outcome is GateOutcome.REGRESSION
-
-
-def test_sides_of_one_comparison_are_counterparts_whatever_they_are() -> None:
     other = job("new.onnx", "trt:fp16")
     row = only(gate(in_turn("A", 1.0), in_turn("B", 0.9, of=other)))
     assert row.outcome is GateOutcome.IMPROVEMENT
@@ -322,14 +291,6 @@ def test_an_unstable_baseline_is_named_and_does_not_fail_the_current_side() -> N
     row = only(gate(unsteady, b, terms(("latency", 100.0))))
     assert row.outcome is GateOutcome.NO_REGRESSION
     assert "the baseline is unstable" in " ".join(notice.message for notice in row.notices)
-
-
-def test_unknown_names_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="--across gpus"):
-        gate(processes(4.0), processes(4.0, first=60), terms(across=("gpus",)))
-    with pytest.raises(UsageError, match="no metric 'p98'"):
-        check_metric("p98")
-    assert {"latency", "p99", "throughput", "engine_size", "gpu_compute"} <= set(GATE_METRICS)
 
 
 def told(report) -> set[str]:

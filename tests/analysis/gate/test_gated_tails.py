@@ -1,7 +1,5 @@
 """A tail in a gate and in a comparison: an interval between processes at any number of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -48,24 +46,18 @@ def test_unchanged_tails_hardly_ever_fail_a_gate(n: int) -> None:
     assert all(report.rows[0].verdict is not None for report in gates)
 
 
-def test_a_tail_that_is_a_tenth_worse_is_found() -> None:
+def test_a_tail_that_is_a_tenth_worse_is_found_if_samples_are_enough() -> None:
     draw = np.random.default_rng(5)
     found = [
         outcome(side(draw, 2000, scatter=0.02), side(draw, 2000, first=10, scatter=0.02, tail=1.1))
         for _ in range(20)
     ]
     assert sum(one is GateOutcome.REGRESSION for one in found) >= 16
-
-
-def test_one_short_process_takes_the_tail_from_no_side() -> None:
     draw = np.random.default_rng(6)
     short = [*side(draw, 1000, first=10, count=4), *side(draw, 120, first=14, count=1)]
     row = gate(side(draw, 1000), short, TAIL).rows[0]
     assert row.verdict.estimate.interval is not None
     assert row.outcome is not GateOutcome.LOST
-
-
-def test_too_few_samples_are_inconclusive_and_say_how_many_are_needed() -> None:
     draw = np.random.default_rng(7)
     report = gate(side(draw, 60), side(draw, 60, first=10), TAIL)
     (row,) = report.rows
@@ -96,14 +88,11 @@ def test_the_number_of_samples_makes_no_difference_of_its_own() -> None:
     assert ratios[1] == pytest.approx(1 / ratios[0])
 
 
-def test_stretches_of_the_whole_length_are_the_percentile() -> None:
+def test_stretches_are_the_percentile_and_compare_has_the_verdict_of_the_gate() -> None:
     values = np.random.default_rng(9).standard_normal(1000)
     assert percentile_of_stretches(values, 99, 1000) == percentile(values, 99)
     parts = [percentile(values[at : at + 300], 95) for at in (0, 300, 600)]
     assert percentile_of_stretches(values, 95, 300) == np.median(parts)
-
-
-def test_compare_has_the_verdict_of_the_gate() -> None:
     draw = np.random.default_rng(10)
     a, b = side(draw, 500), side(draw, 500, first=10, tail=1.2)
     terms = CompareConfig(threshold_pct=2.0)

@@ -1,7 +1,3 @@
-"""Runs into jobs, jobs into pairs."""
-
-from __future__ import annotations
-
 from enginescope.analysis.gate.job_pairs import pair_jobs
 from enginescope.analysis.verdicts.job_identity import jobs_of, labels_of
 from enginescope.records.tensor import DataType, Tensor
@@ -16,13 +12,10 @@ def pairs(a, b, across=()):
     return pair_jobs(jobs_of(a), jobs_of(b), across)
 
 
-def test_runs_of_one_job_are_its_processes() -> None:
+def test_what_makes_runs_one_job_and_what_keeps_jobs_apart() -> None:
     (one,) = jobs_of([process(1.0, 2), process(1.0, 1), process(1.0, 0)])
     assert [run.created for run in one.runs] == sorted(run.created for run in one.runs)
     assert len(one.measured) == 3
-
-
-def test_what_keeps_jobs_apart() -> None:
     runs = [
         process(1.0),
         process(1.0, of=job("other.onnx")),
@@ -36,7 +29,7 @@ def test_what_keeps_jobs_apart() -> None:
     assert len(jobs_of([*runs, crashed()])) == 8  # which of them it was of cannot be said
 
 
-def test_a_failed_process_joins_its_job() -> None:
+def test_a_failed_process_joins_its_job_before_and_now() -> None:
     whole = job(cuda_graph=False, transfers=True)
     before = [process(1.0, of=whole)]
     (one,) = pairs(before, [process(1.0, 1, of=whole), crashed(2)])
@@ -44,31 +37,22 @@ def test_a_failed_process_joins_its_job() -> None:
     assert one.b.identity.transfers is True
     (one,) = pairs([*before, crashed(2)], [process(1.0, 3, of=whole)])
     assert (len(one.a.measured), len(one.a.failed)) == (1, 1)
-
-
-def test_failures_before_and_now_join_the_job_that_was_measured() -> None:
-    """The measured one was lost coverage and the failures were another job, still failing."""
+    # The measured one was lost coverage and the failures were another job, still failing.
     whole = job(transfers=True)
     (one,) = pairs([process(1.0, of=whole), crashed(1)], [crashed(2)])
     assert (len(one.a.measured), len(one.a.failed), len(one.b.failed)) == (1, 1, 1)
     (one,) = pairs([crashed(1)], [process(1.0, 2, of=whole), crashed(3)])
     assert (len(one.a.failed), len(one.b.measured), len(one.b.failed)) == (1, 1, 1)
     assert one.b.identity.transfers is True
-
-
-def test_a_job_that_fails_finds_its_counterpart() -> None:
     (pair,) = pairs([process(1.0, of=job(transfers=True))], [crashed()])
     assert pair.how == "same"
     assert pair.b is not None
 
 
-def test_the_exact_counterpart_goes_before_one_that_may_be() -> None:
+def test_the_exact_counterpart_goes_before_one_known_by_its_file_and_none_is_guessed() -> None:
     one, eight = process(1.0, inputs=shaped(1)), process(1.0, inputs=shaped(8))
     found = pairs([one, eight], [crashed(), process(1.0, 1, inputs=shaped(1))])
     assert [pair.b.runs[0].outcome.kind.value for pair in found] == ["ok", "crashed"]
-
-
-def test_a_model_under_another_name_is_known_by_its_file() -> None:
     (pair,) = pairs(
         [process(1.0, of=job("v1.onnx", sha="ab"))], [process(1.0, of=job("v2.onnx", sha="ab"))]
     )
@@ -78,14 +62,8 @@ def test_a_model_under_another_name_is_known_by_its_file() -> None:
     )
     assert gone.b is None
     assert new.a is None
-
-
-def test_the_one_left_over_of_a_model_and_backend_is_altered() -> None:
     (pair,) = pairs([process(1.0, of=job(spec="trt"))], [process(1.0, of=job(spec="trt:fp16"))])
     assert (pair.how, [*map(str, pair.changes)]) == ("altered", ["precision: default → fp16"])
-
-
-def test_two_that_are_left_over_are_not_guessed_at() -> None:
     found = pairs(
         [process(1.0, of=job(spec="trt"))],
         [process(1.0, of=job(spec="trt:fp16")), process(1.0, of=job(spec="trt:int8"))],
@@ -95,9 +73,6 @@ def test_two_that_are_left_over_are_not_guessed_at() -> None:
         (True, False),
         (True, False),
     ]
-
-
-def test_meant_conditions_do_not_keep_jobs_apart() -> None:
     found = pairs(
         [process(1.0, of=job(spec="trt"))],
         [process(1.0, of=job(spec="ort-cpu"))],

@@ -1,7 +1,5 @@
 """One error rate for all rows of a gate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -29,13 +27,10 @@ def side(draw, jobs: int, *, first: int = 0, worse: float = 1.0, scatter: float 
     ]
 
 
-def test_a_gate_of_many_unchanged_jobs_fails_in_one_of_twenty_cases_at_most() -> None:
+def test_unchanged_jobs_fail_rarely_and_a_clear_regression_is_found_among_many() -> None:
     draw = np.random.default_rng(1)
     gates = [gate(side(draw, 20), side(draw, 20, first=10), TIGHT) for _ in range(25)]
     assert sum(report.result == "failed" for report in gates) <= 2  # 7 fail without a correction
-
-
-def test_a_clear_regression_is_found_among_many_and_shows_its_confidence() -> None:
     draw = np.random.default_rng(2)
     report = gate(side(draw, 20), side(draw, 20, first=10, worse=1.1), TIGHT)
     (row,) = [row for row in report.rows if row.outcome is GateOutcome.REGRESSION]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,11 +54,10 @@ def test_ways_between_kept_nodes_stay_and_none_leads_back(given_) -> None:
         for b in kept:
             if (a, b) in before:
                 assert (place[a], place[b]) in after
-    held = sum(len(one.held_layers) for one in small.nodes)
-    assert held == count
+    assert sum(len(one.held_layers) for one in small.nodes) == count
 
 
-def test_layers_around_a_kept_one_are_no_one_group() -> None:
+def test_layers_around_a_kept_one_and_tensors_alone_are_no_group() -> None:
     """A skip connection joins what lies before and behind; as one box it would be a cycle."""
     plan = made(("a", "x", "t"), ("k", "t", "u"), ("b", "t u", "v"), ("c", "v", "y"), io="x > y")
     graph = plan_graph(plan)
@@ -74,9 +71,6 @@ def test_layers_around_a_kept_one_are_no_one_group() -> None:
         "left out>y",
         "x>left out",
     ]
-
-
-def test_tensors_alone_are_no_group() -> None:
     plan = made(("w1", "x", "t"), ("r", "t", "u"), ("w2", "u", "t"), ("e", "t", "y"), io="x > y")
     graph = plan_graph(plan)
     layers = {node.id for node in graph.nodes if node.layer}

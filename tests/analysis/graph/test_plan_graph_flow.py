@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +20,7 @@ def test_generations_of_a_region() -> None:
 
 
 @given(LAYERS)
-def test_every_use_is_in_exactly_one_generation(layers: list[tuple[str, str, str]]) -> None:
+def test_every_use_is_in_one_generation_and_no_reader_loses_its_writer(layers) -> None:
     plan = made(*layers, io="a b > e f")
     flow = Flow(plan, constants=False)
     written = [
@@ -43,15 +41,9 @@ def test_every_use_is_in_exactly_one_generation(layers: list[tuple[str, str, str
     assert reads == {
         (place, tensor.name) for place in flow.kept for tensor in plan.layers[place].inputs
     }
-
-
-@given(LAYERS)
-def test_no_reader_loses_its_writer(layers: list[tuple[str, str, str]]) -> None:
-    """With every region a node, each read of a written or given tensor has an edge."""
-    plan = made(*layers, io="a b > e f")
+    # With every region a node, each read of a written or given tensor has an edge.
     graph = plan_graph(plan, tensors="all")
     into = {edge.target for edge in graph.edges if edge.kind == "data"}
-    flow = Flow(plan, constants=False)
     for region in flow.regions.values():
         for generation in region:
             if generation.writers or generation.name in ("a", "b"):
@@ -67,8 +59,5 @@ def test_what_is_written_last_and_never_read_goes_into_the_next_iteration() -> N
     graph = plan_graph(made(*LOOP, io="x > y"))
     assert "state.1>body*" in edges(graph)
     assert "state.0>body" in edges(graph)
-
-
-def test_an_output_or_a_plan_without_outputs_is_no_loop() -> None:
     for io in ("x > y state", ""):
         assert not any(one.is_carried for one in plan_graph(made(*LOOP, io=io)).edges)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.graph.plan_graph import plan_graph
@@ -12,29 +10,22 @@ GRAPH = plan_graph(
 )
 
 
-def test_a_neighbourhood() -> None:
+def test_a_neighbourhood_of_any_radius() -> None:
     part = neighbourhood(GRAPH, named(GRAPH, "one"), 1)
     assert [one.name for one in part.graph.nodes] == ["x", "one", "two", "three"]
     assert [one.id for one in part.graph.nodes] == [0, 1, 2, 3]
     assert len(part.graph.edges) == 4
     assert (part.centres, part.whole_nodes, part.cut_edges) == ((1,), 6, 1)
-
-
-def test_radius_nought_is_the_nodes_alone() -> None:
     part = neighbourhood(GRAPH, named(GRAPH, "two"), 0)
     assert [one.name for one in part.graph.nodes] == ["two", "two"]
     assert part.graph.edges == ()
     with pytest.raises(UsageError, match="-1"):
         neighbourhood(GRAPH, (0,), -1)
-
-
-def test_a_far_radius_is_the_whole() -> None:
     part = neighbourhood(GRAPH, (0,), 99)
-    assert part.graph == GRAPH
-    assert part.cut_edges == 0
+    assert (part.graph, part.cut_edges) == (GRAPH, 0)
 
 
-def test_names_and_indices() -> None:
+def test_names_indices_patterns_and_beams_select() -> None:
     assert len(named(GRAPH, "two")) == 2
     assert [GRAPH.nodes[one].name for one in named(GRAPH, "#2")] == ["three"]
     with pytest.raises(UsageError) as raised:
@@ -43,18 +34,12 @@ def test_names_and_indices() -> None:
     with pytest.raises(UsageError) as raised:
         named(GRAPH, "quite another")
     assert raised.value.hint is None
-
-
-def test_patterns() -> None:
     assert [GRAPH.nodes[one].name for one in matching(GRAPH, "^t")] == ["two", "three", "two"]
     assert len(matching(GRAPH, "kgen")) == 4
     with pytest.raises(UsageError, match="matches"):
         matching(GRAPH, "nowhere")
     with pytest.raises(UsageError, match="not a regular expression"):
         matching(GRAPH, "(")
-
-
-def test_a_beam() -> None:
     assert parse_beam("PWN(Add, Relu),2") == ("PWN(Add, Relu)", 2)
     for wrong in ("conv", ",2", "conv,x", "conv,-1"):
         with pytest.raises(UsageError, match="NODE,RADIUS"):

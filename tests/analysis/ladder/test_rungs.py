@@ -1,7 +1,5 @@
 """Steps add up to the whole within their intervals, and intervals hold what they should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,7 +44,7 @@ def test_steps_add_up_to_the_whole(rounds, seed) -> None:
     assert total.is_consistent is True
 
 
-def test_a_whole_that_is_not_its_steps_is_told() -> None:
+def test_a_whole_that_is_not_its_steps_is_told_and_a_figure_is_placed() -> None:
     steady = {key: dict.fromkeys(range(8), level) for key, level in LEVELS.items()}
     # rounds of the middle rungs and of the ends are not the same ones
     steady[KEYS.LAYERS] = dict.fromkeys(range(8), 0.3) | {8: 9.0, 9: 9.0, 10: 9.0, 11: 9.0, 12: 9.0}
@@ -54,6 +52,14 @@ def test_a_whole_that_is_not_its_steps_is_told() -> None:
     steady[KEYS.LAYERS] |= dict.fromkeys(range(13, 30), 9.0)
     (total,) = climb(RUNGS, steady).sums
     assert total.is_consistent is False
+    found = placed("0.442ms", LADDER)
+    assert (found.nearest, found.alike) == (RungKey.EAGER, (RungKey.EAGER,))
+    found = placed("0.4ms", LADDER)
+    assert found.alike == (RungKey.LAYERS, RungKey.EAGER)
+    found = placed("0.500ms", LADDER)
+    assert (found.nearest, found.alike) == (RungKey.EAGER, ())
+    assert (found.below, found.above) == (RungKey.EAGER, RungKey.PINNED)
+    assert placed("1ms", LADDER[-1:]) is None
 
 
 def test_intervals_of_steps_hold_the_difference_nineteen_times_in_twenty() -> None:
@@ -77,16 +83,10 @@ def test_a_step_starts_from_the_next_rung_below_that_has_a_figure() -> None:
     ]
     missing = climbed.rungs[1]
     assert (missing.value_ms, missing.interval, missing.processes) == (None, None, 0)
-
-
-def test_one_round_has_no_interval() -> None:
     climbed = climb(RUNGS, simulated(1, 1))
     assert all(rung.interval is None for rung in climbed.rungs)
     assert all(step.interval is None for step in climbed.steps)
     assert climbed.sums[0].is_consistent is None
-
-
-def test_rungs_beside_the_sum_have_no_step() -> None:
     figures = simulated(8, 1)
     figures[KEYS.ENQUEUE] = dict.fromkeys(range(8), 0.01)
     climbed = climb(RUNGS, figures)
@@ -132,33 +132,9 @@ def test_what_is_no_latency_is_refused(text) -> None:
         read_figure(text)
 
 
-def test_a_figure_is_the_one_rung_that_it_overlaps() -> None:
-    found = placed("0.442ms", LADDER)
-    assert found is not None
-    assert (found.nearest, found.alike) == (RungKey.EAGER, (RungKey.EAGER,))
-
-
-def test_a_figure_with_few_digits_cannot_be_told_from_several() -> None:
-    found = placed("0.4ms", LADDER)
-    assert found is not None
-    assert found.alike == (RungKey.LAYERS, RungKey.EAGER)
-
-
-def test_a_figure_between_rungs_has_neighbors() -> None:
-    found = placed("0.500ms", LADDER)
-    assert found is not None
-    assert (found.nearest, found.alike) == (RungKey.EAGER, ())
-    assert (found.below, found.above) == (RungKey.EAGER, RungKey.PINNED)
-
-
 @pytest.mark.parametrize(("text", "is_above"), [("1.90ms", True), ("0.100ms", False)])
 def test_a_figure_beyond_all_rungs(text, is_above) -> None:
     found = placed(text, LADDER)
-    assert found is not None
     assert found.alike == ()
     assert (found.above is None) is is_above
     assert (found.below is None) is not is_above
-
-
-def test_without_a_measured_rung_there_is_no_place() -> None:
-    assert placed("1ms", LADDER[-1:]) is None

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +19,10 @@ from enginescope.render.plans.findings import first_changes
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
 
 
-def test_without_times_there_is_no_sum() -> None:
+def test_without_times_or_a_whole_there_is_no_ratio() -> None:
     assert layer_sum(None, None) is None
     untimed = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a"),))
     assert layer_sum(untimed, None) is None
-
-
-def test_without_a_whole_there_is_no_ratio() -> None:
     profile = Profile(
         source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=2.0),), whole_ms=2.5
     )
@@ -35,15 +30,8 @@ def test_without_a_whole_there_is_no_ratio() -> None:
     assert found == LayerSum(sum_ms=2.0, pass_whole_ms=2.5)
     assert found.ratio is None
     assert found.difference_ms is None
-
-
-def test_ratio_and_difference() -> None:
     found = LayerSum(sum_ms=4.6, whole_ms=4.0, whole_metric="latency")
-    assert found.ratio == pytest.approx(1.15)
-    assert found.difference_ms == pytest.approx(0.6)
-
-
-def test_a_whole_of_nothing_has_no_ratio() -> None:
+    assert (found.ratio, found.difference_ms) == (pytest.approx(1.15), pytest.approx(0.6))
     assert LayerSum(sum_ms=1.0, whole_ms=0.0, whole_metric="latency").ratio is None
 
 
@@ -66,15 +54,25 @@ def profile_of(times: Array, resolution_ms: tuple[float, float] = (0.0, 0.0)) ->
     )
 
 
-def test_interrupted_iterations_do_not_move_the_sum() -> None:
+def test_interrupted_iterations_do_not_move_the_sum_but_clock_steps_widen_it() -> None:
     rng = np.random.default_rng(0)
     times = 0.02 + 0.001 * rng.standard_normal((200, 10))
     times[rng.random(times.shape) < 0.03] += 10.0  # a tenth of a second's slice, now and then
     found = layer_sum(profile_of(times), WholeRequest("latency", 5.0, 0.19))
-    assert found is not None
-    assert found.statistic == "median"
-    assert found.sum_ms == pytest.approx(0.2, rel=0.01)
+    assert (found.statistic, found.sum_ms) == ("median", pytest.approx(0.2, rel=0.01))
     assert (found.whole_ms, found.iterations) == (0.19, 200)
+    times = np.floor(np.full((120, 5), 3.7)) * 0.001
+    found = layer_sum(profile_of(times, (0.0, 0.001)), None)
+    assert found.sum_ms == pytest.approx(0.015)
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.015, 0.020))
+    few = layer_sum(profile_of(np.full((59, 3), 1.0)), None)
+    assert (few.sum_ms, few.interval) == (3.0, None)
+    imported = Profile(
+        source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=2.0, median_ms=1.0),)
+    )
+    found = layer_sum(imported, WholeRequest("gpu_compute", 4.0, 3.0))
+    assert (found.sum_ms, found.statistic, found.whole_ms) == (2.0, "mean", 4.0)
+    assert found.interval is None
 
 
 def test_the_interval_of_the_sum_covers() -> None:
@@ -86,24 +84,6 @@ def test_the_interval_of_the_sum_covers() -> None:
         interval = layer_sum(profile_of(times), None).interval
         hits.append(interval.low <= 8 * 0.02 <= interval.high)
     assert np.mean(hits) >= 0.93
-
-
-def test_the_steps_of_the_clock_are_in_the_interval() -> None:
-    times = np.floor(np.full((120, 5), 3.7)) * 0.001
-    found = layer_sum(profile_of(times, (0.0, 0.001)), None)
-    assert found.sum_ms == pytest.approx(0.015)
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.015, 0.020))
-
-
-def test_few_iterations_have_no_interval_and_averages_neither() -> None:
-    few = layer_sum(profile_of(np.full((59, 3), 1.0)), None)
-    assert (few.sum_ms, few.interval) == (3.0, None)
-    imported = Profile(
-        source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=2.0, median_ms=1.0),)
-    )
-    found = layer_sum(imported, WholeRequest("gpu_compute", 4.0, 3.0))
-    assert (found.sum_ms, found.statistic, found.whole_ms) == (2.0, "mean", 4.0)
-    assert found.interval is None
 
 
 # Layer times of another build: ignored everywhere, with the reason.
@@ -133,12 +113,21 @@ def mixed(shared: Path) -> Run:
     return run_of_engine(EngineFacts(name="net", plan=read.plan, profile=read.profile))
 
 
-def test_times_of_another_build_are_ignored() -> None:
+def test_times_of_another_build_are_ignored_and_printed_ones_compared() -> None:
     run = own_times(timed_run({"a": None, "b": None}, ("a", 1.0), ("x", 2.0)))
     assert run.profile is None
     (notice,) = run.notices
     assert notice.code == "W-OTHER-BUILD"
     assert "1 time has no layer in the plan ('x'), 1 layer has no time ('b')" in notice.message
+    run = timed_run({"a": None, "node_of_b": None}, ("a", 1.0), ("Relu_2", 2.0))
+    assert own_times(run).profile is None
+    executed = replace(run, plan=replace(run.plan, source_schema=EXECUTED))
+    assert [one.time_ms for one in own_times(executed).profile.layers] == [1.0, 2.0]
+    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
+    printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
+    found = RunView(replace(latency_run(printed=printed), profile=profile)).layer_sum
+    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
+    assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures
 
 
 @pytest.mark.parametrize(
@@ -152,16 +141,8 @@ def test_times_of_another_build_are_ignored() -> None:
     ],
 )
 def test_incomplete_times_are_kept(names: dict[str, int | None], times: list) -> None:
-    run = timed_run(names, *times)
-    kept = own_times(run).profile
+    kept = own_times(timed_run(names, *times)).profile
     assert [(one.name, one.time_ms) for one in kept.layers] == times
-
-
-def test_a_graph_that_was_executed_is_of_one_build_with_its_times() -> None:
-    run = timed_run({"a": None, "node_of_b": None}, ("a", 1.0), ("Relu_2", 2.0))
-    assert own_times(run).profile is None
-    executed = replace(run, plan=replace(run.plan, source_schema=EXECUTED))
-    assert [one.time_ms for one in own_times(executed).profile.layers] == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +158,6 @@ def test_a_graph_that_was_executed_is_of_one_build_with_its_times() -> None:
 def test_real_plans_keep_their_own_times(shared: Path, name: str) -> None:
     read = read_plan_files(PlanFiles(plan=shared / f"{name}.graph.json"))
     run = run_of_engine(EngineFacts(name="net", plan=read.plan, profile=read.profile))
-    assert run.profile is not None
     kept = own_times(run).profile
     assert [one.time_ms for one in kept.layers] == [one.mean_ms for one in run.profile.layers]
     assert not {"W-LAYERS-UNTIMED", "W-TIMES-UNMATCHED"} & {n.code for n in RunView(run).notices}
@@ -187,7 +167,6 @@ def test_the_page_is_not_built_from_another_build(shared: Path) -> None:
     """23 of 24 layers have a time of the FP16 build: 1.02 ms stood as the sum of the FP32 plan."""
     subject = PageSubject(RunView(mixed(shared)))
     head = first_numbers(subject)
-    assert head.main is not None
     assert head.main.value == "not known"
     assert head.main.note == "the layer times given are of another build"
     assert subject.view.layer_sum is None
@@ -213,9 +192,7 @@ def test_every_verb_says_so(shared: Path) -> None:
     assert "W-OTHER-BUILD" in {notice.code for notice in compared.notices}
 
 
-def test_explores_page_has_the_terminals_warning_and_no_time_at_stake(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_explores_page_has_the_terminals_warning_and_no_saving(shared, tmp_path, capsys) -> None:
     page = tmp_path / "page.html"
     plan, profile = f"{shared / FP32}.graph.json", f"{shared / FP16}.profile.json"
     assert main(["explore", plan, "--profile", profile, "--html", str(page)]) == 0
@@ -235,16 +212,13 @@ def latency_run(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run
     return replace(run, samples=series)
 
 
-def test_of_the_samples_gpu_compute_first() -> None:
+def test_of_the_samples_gpu_compute_first_else_as_it_was_printed() -> None:
     assert RunView(latency_run("latency", "gpu_compute")).whole_request[:3] == (
         "gpu_compute",
         2.0,
         2.0,
     )
     assert RunView(latency_run("latency")).whole_request[:3] == ("latency", 1.0, 1.0)
-
-
-def test_else_as_it_was_printed() -> None:
     printed = (
         ReportedSummary(metric="trtexec_latency", mean_ms=5.0),
         ReportedSummary(metric="gpu_compute", mean_ms=4.0, median_ms=3.9),
@@ -257,12 +231,3 @@ def test_else_as_it_was_printed() -> None:
     )
     assert RunView(latency_run(printed=printed[:1])).whole_request is None
     assert RunView(latency_run()).whole_request is None
-
-
-def test_the_sum_of_layers_is_held_against_what_was_printed() -> None:
-    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
-    printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
-    run = replace(latency_run(printed=printed), profile=profile)
-    found = RunView(run).layer_sum
-    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
-    assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures

@@ -1,21 +1,10 @@
-from __future__ import annotations
-
 import pytest
 
+from enginescope.analysis.layers import layer_table
 from enginescope.analysis.layers.layer_sum import (
     of_plan_profile,
     plan_profiles,
     times_of_plan_profile,
-)
-from enginescope.analysis.layers.layer_table import (
-    LayerRow,
-    TimeShare,
-    attribute,
-    layer_rows,
-    slowest_first,
-    tactic_family,
-    tactic_shares,
-    time_by,
 )
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
@@ -25,68 +14,61 @@ from tests.formats import plans
 from tests.render.runs import imported_run
 
 
-def test_nothing_gives_no_rows() -> None:
-    assert layer_rows(None, None) == ()
-
-
-def test_a_plan_alone_has_no_times() -> None:
-    rows = layer_rows(imported_run().plan, None)
+def test_a_plan_or_a_profile_alone_says_what_it_knows() -> None:
+    assert layer_table.layer_rows(None, None) == ()
+    rows = layer_table.layer_rows(imported_run().plan, None)
     assert [row.precision for row in rows] == ["INT8", "INT8", "FP32", "FP16"]
     assert all(row.time_ms is None and row.share_pct is None and row.in_plan for row in rows)
-
-
-def test_a_profile_alone_knows_what_it_says() -> None:
     timing = LayerTiming(index=0, name="a", mean_ms=2.0, kind="Conv", provider="CPU")
-    (row,) = layer_rows(None, Profile(source="onnxruntime", layers=(timing,)))
-    assert row == LayerRow(
+    (row,) = layer_table.layer_rows(None, Profile(source="onnxruntime", layers=(timing,)))
+    assert row == layer_table.LayerRow(
         index=0, name="a", type="Conv", provider="CPU", time_ms=2.0, share_pct=100.0
     )
+    plan = Plan(name="p", layers=(Layer(index=0, name="a"),), source_schema="names-only")
+    (row,) = layer_table.layer_rows(plan, None)
+    assert row.type is None
 
 
-def test_shares_are_of_the_sum_and_containers_have_none() -> None:
+def test_shares_and_groups_are_of_the_sum() -> None:
     layers = (
         LayerTiming(index=0, name="Loop", mean_ms=9.0, is_container=True),
         LayerTiming(index=1, name="a", mean_ms=1.0),
         LayerTiming(index=2, name="b", mean_ms=3.0),
     )
-    rows = layer_rows(None, Profile(source="onnxruntime", layers=layers))
+    rows = layer_table.layer_rows(None, Profile(source="onnxruntime", layers=layers))
     assert [row.share_pct for row in rows] == [None, 25.0, 75.0]
     assert rows[0].is_container
+    assert layer_table.time_by(ROWS, lambda row: row.type) == (
+        layer_table.TimeShare(key="Conv", layers=2, time_ms=5.0, share_pct=62.5),
+        layer_table.TimeShare(key="Add", layers=1, time_ms=2.0, share_pct=25.0),
+        layer_table.TimeShare(key=None, layers=1, time_ms=1.0, share_pct=12.5),
+    )
+    assert layer_table.time_by((ROWS[4],), lambda row: row.type) == ()
+    row = layer_table.LayerRow(index=0, name="a", time_ms=0.0)
+    assert layer_table.time_by((row,), lambda row: row.type)[0].share_pct is None
 
 
-def test_joined_rows_have_both_sides() -> None:
+def test_joined_rows_have_both_sides_and_untimed_ones_come_last() -> None:
     run = imported_run()
-    rows = layer_rows(run.plan, run.profile)
+    rows = layer_table.layer_rows(run.plan, run.profile)
     assert rows[0].onnx_nodes == ("Conv_0", "Relu_1")
     assert rows[0].time_ms == 0.3
     assert sum(row.share_pct for row in rows) == pytest.approx(100)
-
-
-def test_times_without_a_layer_come_last() -> None:
     plan = Plan(name="p", layers=(Layer(index=0, name="a", type="Convolution"),))
     timings = (
         LayerTiming(index=0, name="stranger", mean_ms=1.0),
         LayerTiming(index=1, name="a", mean_ms=2.0),
     )
-    rows = layer_rows(plan, Profile(source="trtexec", layers=timings))
+    rows = layer_table.layer_rows(plan, Profile(source="trtexec", layers=timings))
     assert [(row.name, row.in_plan, row.time_ms) for row in rows] == [
         ("a", True, 2.0),
         ("stranger", False, 1.0),
     ]
-
-
-def test_a_plan_of_names_only_has_no_types() -> None:
-    plan = Plan(name="p", layers=(Layer(index=0, name="a"),), source_schema="names-only")
-    (row,) = layer_rows(plan, None)
-    assert row.type is None
-
-
-def test_slowest_first_leaves_untimed_rows_last() -> None:
     rows = tuple(
-        LayerRow(index=i, name=str(i), time_ms=time)
+        layer_table.LayerRow(index=i, name=str(i), time_ms=time)
         for i, time in enumerate((None, 1.0, 3.0, 0.0, None))
     )
-    assert [row.index for row in slowest_first(rows)] == [2, 1, 3, 0, 4]
+    assert [row.index for row in layer_table.slowest_first(rows)] == [2, 1, 3, 0, 4]
 
 
 def plan(*names: str) -> Plan:
@@ -104,7 +86,7 @@ def profile(*names: str) -> Profile:
 
 def joined(layers: Plan, times: Profile) -> tuple[list[int | None], list[str]]:
     """Index of the timing of each layer, and the names left over."""
-    found = attribute(layers, times)
+    found = layer_table.attribute(layers, times)
     assert [one.layer for one in found.layers] == list(layers.layers)
     return (
         [one.timing.index if one.timing else None for one in found.layers],
@@ -112,21 +94,15 @@ def joined(layers: Plan, times: Profile) -> tuple[list[int | None], list[str]]:
     )
 
 
-def test_by_name_whatever_the_order() -> None:
+def test_layers_and_times_are_joined_by_name_and_occurrence() -> None:
     assert joined(plan("a", "b", "c"), profile("c", "a", "b")) == ([1, 2, 0], [])
-
-
-def test_in_the_plan_s_own_order() -> None:
     assert joined(plan("a", "b", "a"), profile("a", "b", "a")) == ([0, 1, 2], [])
-
-
-def test_equal_counts_are_no_reason_to_join_by_position() -> None:
     assert joined(plan("a", "b"), profile("x", "b")) == ([None, 1], ["x"])
-
-
-def test_repeated_names_by_occurrence() -> None:
     assert joined(plan("a", "b", "a", "a"), profile("a", "a", "b")) == ([0, 2, 1, None], [])
     assert joined(plan("a"), profile("a", "a")) == ([0], ["a"])
+    assert joined(plan("a+b", "a + b"), profile("a + b", "a+b")) == ([1, 0], [])
+    assert joined(plan("a"), profile("b")) == ([None], ["b"])
+    assert joined(plan(), profile("b")) == ([], ["b"])
 
 
 @pytest.mark.parametrize(
@@ -134,15 +110,6 @@ def test_repeated_names_by_occurrence() -> None:
 )
 def test_other_joints_between_fused_names(other: str) -> None:
     assert joined(plan("conv\x1erelu"), profile(other)) == ([0], [])
-
-
-def test_exact_names_go_first() -> None:
-    assert joined(plan("a+b", "a + b"), profile("a + b", "a+b")) == ([1, 0], [])
-
-
-def test_nothing_in_common() -> None:
-    assert joined(plan("a"), profile("b")) == ([None], ["b"])
-    assert joined(plan(), profile("b")) == ([], ["b"])
 
 
 @pytest.mark.parametrize(
@@ -160,7 +127,7 @@ def test_real_plans_are_matched_whole(shared, name: str) -> None:
     stem = shared / name
     layers, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), name)
     times, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), name)
-    found = attribute(layers, times)
+    found = layer_table.attribute(layers, times)
     assert found.unmatched == ()
     assert all(one.timing is not None for one in found.layers)
 
@@ -180,12 +147,6 @@ def several() -> Plan:
     ]
     names = [f"{name}{suffix}" for suffix in SUFFIXES for name in ("image", "scores")]
     return parse_plan(plans.encoded({"Layers": layers, "Bindings": names}), "a.json")[0]
-
-
-def test_a_plan_of_one_profile_stays_as_it_is() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a.json")
-    assert plan_profiles(plan) == ()
-    assert of_plan_profile(plan, 0) is plan
 
 
 @pytest.mark.parametrize(("index", "suffix"), list(zip((0, 1, 10), SUFFIXES, strict=True)))
@@ -209,44 +170,33 @@ def test_times_go_with_their_profile() -> None:
         LayerTiming(index=at, name=f"conv{suffix}", mean_ms=1.0 + at)
         for at, suffix in enumerate(SUFFIXES)
     )
-    profile = Profile(source="trtexec", layers=rows, iterations=5)
-    kept = times_of_plan_profile(profile, 10)
+    kept = times_of_plan_profile(Profile(source="trtexec", layers=rows, iterations=5), 10)
     assert [(one.name, one.mean_ms) for one in kept.layers] == [("conv [profile 10]", 3.0)]
     assert kept.iterations == 5
     alone = Profile(source="trtexec", layers=rows[:1])
     assert times_of_plan_profile(alone, 0) is alone
+    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a.json")
+    assert plan_profiles(plan) == ()
+    assert of_plan_profile(plan, 0) is plan
 
 
 ROWS = (
-    LayerRow(index=0, name="a", type="Conv", time_ms=1.0),
-    LayerRow(index=1, name="b", type="Add", time_ms=2.0),
-    LayerRow(index=2, name="c", type="Conv", time_ms=4.0),
-    LayerRow(index=3, name="d", time_ms=1.0),
-    LayerRow(index=4, name="e", type="Conv"),
-    LayerRow(index=5, name="f", type="Loop", time_ms=9.0, is_container=True),
+    layer_table.LayerRow(index=0, name="a", type="Conv", time_ms=1.0),
+    layer_table.LayerRow(index=1, name="b", type="Add", time_ms=2.0),
+    layer_table.LayerRow(index=2, name="c", type="Conv", time_ms=4.0),
+    layer_table.LayerRow(index=3, name="d", time_ms=1.0),
+    layer_table.LayerRow(index=4, name="e", type="Conv"),
+    layer_table.LayerRow(index=5, name="f", type="Loop", time_ms=9.0, is_container=True),
 )
 
 
-def test_groups_are_summed_and_sorted() -> None:
-    assert time_by(ROWS, lambda row: row.type) == (
-        TimeShare(key="Conv", layers=2, time_ms=5.0, share_pct=62.5),
-        TimeShare(key="Add", layers=1, time_ms=2.0, share_pct=25.0),
-        TimeShare(key=None, layers=1, time_ms=1.0, share_pct=12.5),
-    )
-
-
-def test_nothing_timed() -> None:
-    assert time_by((ROWS[4],), lambda row: row.type) == ()
-
-
-def test_all_zero_has_no_share() -> None:
-    row = LayerRow(index=0, name="a", time_ms=0.0)
-    assert time_by((row,), lambda row: row.type)[0].share_pct is None
-
-
-def row(index: int, tactic: str | None, time_ms: float | None, **more: object) -> LayerRow:
+def row(
+    index: int, tactic: str | None, time_ms: float | None, **more: object
+) -> layer_table.LayerRow:
     fields = {"type": "kgen", "in_plan": True, **more}
-    return LayerRow(index=index, name=f"l{index}", tactic=tactic, time_ms=time_ms, **fields)
+    return layer_table.LayerRow(
+        index=index, name=f"l{index}", tactic=tactic, time_ms=time_ms, **fields
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,7 +209,7 @@ def row(index: int, tactic: str | None, time_ms: float | None, **more: object) -
     ],
 )
 def test_only_a_hash_at_the_end_is_cut(name: str, family: str) -> None:
-    assert tactic_family(name) == family
+    assert layer_table.tactic_family(name) == family
 
 
 def test_names_that_differ_in_their_hash_are_one() -> None:
@@ -269,7 +219,7 @@ def test_names_that_differ_in_their_hash_are_one() -> None:
         row(2, "conv", 4.0),
         row(3, None, 1.0),
     ]
-    found = tactic_shares(rows)
+    found = layer_table.tactic_shares(rows)
     assert [(one.tactic, one.layers, one.variants, one.time_ms) for one in found] == [
         ("conv", 1, 1, 4.0),
         ("__myl_Mul", 2, 2, 3.0),
@@ -277,16 +227,13 @@ def test_names_that_differ_in_their_hash_are_one() -> None:
     ]
     assert [one.share_pct for one in found] == [50.0, 37.5, 12.5]
     assert found[1].types == ("gemm", "kgen")
-
-
-def test_layers_that_launch_nothing_have_no_tactic_but_count_in_the_whole() -> None:
     rows = [row(0, "conv", 3.0), row(1, None, 1.0, is_inert=True), row(2, "a", 9.0, in_plan=False)]
-    found = tactic_shares(rows)
+    found = layer_table.tactic_shares(rows)
     assert [(one.tactic, one.share_pct) for one in found] == [("conv", 100 * 3 / 13)]
 
 
 def test_without_times_the_most_used_goes_first() -> None:
-    found = tactic_shares([row(0, "a", None), row(1, "b", None), row(2, "b", None)])
+    found = layer_table.tactic_shares([row(0, "a", None), row(1, "b", None), row(2, "b", None)])
     assert [(one.tactic, one.time_ms, one.share_pct) for one in found] == [
         ("b", None, None),
         ("a", None, None),

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -35,7 +33,7 @@ def found_in(*layers: dict[str, Any]) -> tuple[ReformatLayer, ...]:
     return reformats(plan, layer_rows(plan, Profile(source="trtexec", layers=times)))
 
 
-def test_what_a_reformat_changes() -> None:
+def test_what_a_reformat_changes_and_what_is_not_known() -> None:
     both, layout, nothing = found_in(
         copying("a", FP32, HALF8, Origin="REFORMAT"),
         copying("b", HALF8, "Row major linear FP16 format", Origin="QDQ"),
@@ -50,17 +48,11 @@ def test_what_a_reformat_changes() -> None:
     assert (nothing.changes_type, nothing.changes_layout) == (False, False)
     assert [one.origin for one in (both, layout, nothing)] == ["REFORMAT", "QDQ", None]
     assert [one.time_ms for one in (both, layout, nothing)] == [1.0, 2.0, 3.0]
-
-
-def test_what_is_not_known_is_not_told() -> None:
     bare, novel = found_in(
         {"Name": "a", "LayerType": "Reformat", "Origin": 3}, copying("b", "Novel", "Half")
     )
     assert (bare.source, bare.target, bare.origin) == ("not known", "not known", None)
     assert (novel.source, novel.target, novel.changes_type) == ("not known", "FP16", None)
-
-
-def test_other_layers_are_none() -> None:
     assert found_in(plans.convolution(), plans.no_op()) == ()
 
 
@@ -76,9 +68,6 @@ def test_groups_by_time_then_by_number() -> None:
         (None, 1, 3.0, 25.0),
     ]
     assert reformats_by(found[:1], lambda one: one.origin, None)[0].share_pct is None
-
-
-def test_without_times_only_numbers() -> None:
     plan, _ = parse_plan(plans.encoded({"Layers": [copying("a", FP32, HALF8)]}), "a.json")
     found = reformats(plan, layer_rows(plan, None))
     (share,) = reformats_by(found, lambda one: one.conversion, None)

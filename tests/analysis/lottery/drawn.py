@@ -1,7 +1,5 @@
 """Builds and processes of a lottery, made by hand: planted variation at each level."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from enginescope.analysis.lottery.lottery_report import Draw, OutputTally, TimedRun, lottery_report
@@ -15,7 +13,6 @@ from tests.analysis.in_turn import COMPARISON, job, process
 
 
 def built(number: int, **more: object) -> BuildReport:
-    """The report of a build that no other has."""
     facts = {
         "engine": f"/b{number}/net.engine",
         "engine_bytes": 1 << 20,
@@ -30,7 +27,6 @@ def built(number: int, **more: object) -> BuildReport:
 
 
 def one_process(number: int, turn: int, median_ms: float, **more: object) -> Run:
-    """A process of a build, in a round."""
     position = RoundPosition(comparison=COMPARISON, side=chr(64 + number), round=turn, place=0)
     fields = {
         "job": job("trt", "fp16"),
@@ -43,7 +39,6 @@ def one_process(number: int, turn: int, median_ms: float, **more: object) -> Run
 
 
 def tensor(*values: float) -> tuple[TensorValues, ...]:
-    """An output called ``y``."""
     data = np.array(values, dtype=np.float32)
     return (TensorValues(name="y", dtype=DataType.FP32, shape=data.shape, data=data),)
 
@@ -87,5 +82,4 @@ def draws(
 
 
 def report(*, backend: str = "trt:fp16", **planted: object) -> LotteryReport:
-    """The report of such builds."""
     return lottery_report(draws(**planted), backend=backend, duration_s=180.0)

@@ -1,7 +1,3 @@
-"""What builds and processes come to: components, costs, outputs, tactics, spread."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,7 +11,7 @@ from tests.analysis.compared_plans import Network
 from tests.analysis.lottery.drawn import built, draws, report, tensor
 
 
-def test_planted_variation_is_found_at_its_level() -> None:
+def test_planted_variation_is_found_at_its_level_and_names_what_it_holds_for() -> None:
     found = report(build_sd=0.02, process_sd=0.003, seed=1)
     build, process, iteration = found.components
     assert build.low_pct < 2.02 < build.high_pct
@@ -23,24 +19,9 @@ def test_planted_variation_is_found_at_its_level() -> None:
     assert process.low_pct < 0.3 < process.high_pct
     assert iteration.sd_pct < process.sd_pct
     assert build.share_pct > 90
-
-
-def test_equal_builds_show_no_variation() -> None:
     found = report(process_sd=0.003)
     assert found.component("build").low_pct == 0
     assert found.component("process").low_pct > 0
-
-
-def test_costs_leave_out_the_timed_iterations_and_layer_profiles() -> None:
-    found = report(builds=4)
-    assert found.costs.build_s == pytest.approx(10.25)
-    assert found.costs.process_s == pytest.approx(2.5 - 0.48)
-    assert found.costs.iteration_s == pytest.approx(0.002)
-    assert found.iterations == 240
-    assert found.best.duration_s <= found.duration_s == 180.0
-
-
-def test_the_spread_names_what_it_holds_for() -> None:
     found = report(build_sd=0.02)
     spread = found.spread
     assert (spread.backend, spread.precision, spread.model) == ("trt", "fp16", "net.onnx")
@@ -49,17 +30,27 @@ def test_the_spread_names_what_it_holds_for() -> None:
     assert spread.sd == pytest.approx(math.sqrt(found.components[0].variance))
 
 
+def test_costs_leave_out_the_timed_iterations_and_layer_profiles() -> None:
+    found = report(builds=4)
+    assert found.costs.build_s == pytest.approx(10.25)
+    assert found.costs.process_s == pytest.approx(2.5 - 0.48)
+    assert (found.costs.iteration_s, found.iterations) == (pytest.approx(0.002), 240)
+    assert found.best.duration_s <= found.duration_s == 180.0
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_variation_that_is_not_seen_is_not_held_against_comparisons(seed) -> None:
     found = report(process_sd=0.01, seed=seed)
     assert (found.spread.sd == 0) == (found.component("build").low_pct == 0)
 
 
-def test_few_builds_and_lost_builds_are_told() -> None:
+def test_few_lost_and_single_builds_are_told() -> None:
     lost = Notice(code="W-LOST-BUILD", message="build 4 is skipped")
     found = lottery_report(draws(builds=3), backend="trt", duration_s=1.0, notices=[lost])
     assert [notice.code for notice in found.notices] == ["W-LOST-BUILD", "I-FEW-BUILDS"]
     assert "W-LOST-BUILD" not in {notice.code for notice in report().notices}
+    with pytest.raises(UsageError, match="2 or more"):
+        lottery_report(draws(processes=1), backend="trt", duration_s=1.0)
 
 
 def test_a_drift_that_all_processes_share_is_told() -> None:
@@ -85,7 +76,7 @@ def _scaled(run, factors):
     return (replace(samples, values_ms=samples.values_ms * factors),)
 
 
-def test_outputs_are_compared_with_the_first_build() -> None:
+def test_outputs_are_compared_with_the_first_build_whenever_it_comes() -> None:
     tally = OutputTally()
     for number, values in ((1, (1.0, 2.0)), (2, (1.0, 2.5)), (1, (1.0, 2.0)), (3, (1.0, 2.0))):
         tally.add(number, tensor(*values))
@@ -99,9 +90,6 @@ def test_outputs_are_compared_with_the_first_build() -> None:
     assert tally.of(5)["output_gap"] == math.inf
     tally.add(6, ())
     assert tally.of(6) == {}
-
-
-def test_the_first_build_may_come_last() -> None:
     tally = OutputTally()
     for number, value in ((4, 3.0), (2, 1.0), (1, 1.0)):
         tally.add(number, tensor(value))
@@ -111,11 +99,7 @@ def test_the_first_build_may_come_last() -> None:
         2: ("A", 0.0),
         4: ("B", 2.0),
     }
-
-
-def test_other_outputs_are_named() -> None:
-    made = draws(builds=6)
-    tally = OutputTally()
+    made, tally = draws(builds=6), OutputTally()
     for draw in made:
         tally.add(draw.number, tensor(1.0, 2.0 + (draw.number == 5)))
     made = [replace(draw, outputs=tally.of(draw.number)) for draw in made]
@@ -142,7 +126,7 @@ def planned(*networks: Network):
     return [(at, run.plan, run.profile) for at, run in enumerate(runs, start=1)]
 
 
-def test_layers_that_change_tactic_are_named_with_what_that_costs() -> None:
+def test_layers_that_change_tactic_or_fusion_are_named_with_what_that_costs() -> None:
     found = tactic_draws(
         planned(network("h884", 1.0), network("i1688", 1.5), network("h884", 1.25))
     )
@@ -154,21 +138,12 @@ def test_layers_that_change_tactic_are_named_with_what_that_costs() -> None:
     assert layer.cost_ms == pytest.approx(0.375)
     assert found.changed == (0, 1, 0)
     assert found.regrouped == 0
-
-
-def test_other_fusions_are_counted() -> None:
     found = tactic_draws(planned(network("h884", 1.0), network("h884", 1.0, fused=True)))
     assert found.layers == ()
     assert found.regrouped == 2
     assert found.changed[1] > 0
-
-
-def test_equal_plans_have_no_draws() -> None:
     found = tactic_draws(planned(*[network("h884", 1.0)] * 3))
     assert (found.layers, found.regrouped, found.changed) == ((), 0, (0, 0, 0))
-
-
-def test_a_report_has_the_draws_of_its_plans() -> None:
     runs = tuple(network(name, 1.0 + at).run("net") for at, name in enumerate(("a", "b", "a")))
     found = lottery_report(draws(builds=3, plans=runs), backend="trt", duration_s=1.0)
     assert [layer.layer for layer in found.layers] == ["same/x"]
@@ -176,8 +151,3 @@ def test_a_report_has_the_draws_of_its_plans() -> None:
     assert {build.engine_sha256 for build in found.builds} == {
         built(number).engine_sha256 for number in (1, 2, 3)
     }
-
-
-def test_one_process_of_each_build_is_too_few() -> None:
-    with pytest.raises(UsageError, match="2 or more"):
-        lottery_report(draws(processes=1), backend="trt", duration_s=1.0)

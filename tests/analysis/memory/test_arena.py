@@ -3,23 +3,23 @@ from enginescope.analysis.memory.arena import Arena, Request, forecast, pattern_
 MIB = 1 << 20
 
 
-def test_requests_are_rounded_up_and_the_first_region_is_one_mib() -> None:
+def test_requests_are_rounded_up_and_pieces_below_twice_the_request_used_whole() -> None:
     arena = Arena()
     arena.take(1)
     arena.take(257)
     assert (arena.in_use_bytes, arena.held_bytes) == (256 + 512, MIB)
-
-
-def test_a_piece_below_twice_the_request_is_used_whole() -> None:
     arena = Arena()
     address = arena.take(600 << 10)
     assert arena.in_use_bytes == MIB
     arena.give_back(address)
     arena.take(500 << 10)
     assert arena.in_use_bytes == 500 << 10
+    arena = Arena()
+    arena.give_back(arena.take(0))
+    assert (arena.in_use_bytes, arena.held_bytes) == (0, 0)
 
 
-def test_regions_grow_by_doubling_and_are_never_given_back() -> None:
+def test_regions_grow_by_doubling_and_free_neighbors_join() -> None:
     arena = Arena()
     address = arena.take(3 * MIB)
     assert arena.held_bytes == 4 * MIB
@@ -30,21 +30,12 @@ def test_regions_grow_by_doubling_and_are_never_given_back() -> None:
     assert arena.held_bytes == 8 * MIB
     arena.take(5 * MIB)  # the step doubled when a region of its size was taken
     assert arena.held_bytes == 16 * MIB
-
-
-def test_free_neighbors_join() -> None:
     arena = Arena()
     pieces = [arena.take(256 << 10) for _ in range(4)]
     for at in (0, 2, 1, 3):
         arena.give_back(pieces[at])
     arena.take(MIB)
     assert (arena.in_use_bytes, arena.held_bytes) == (MIB, MIB)
-
-
-def test_a_request_of_nothing_takes_nothing() -> None:
-    arena = Arena()
-    arena.give_back(arena.take(0))
-    assert (arena.in_use_bytes, arena.held_bytes) == (0, 0)
 
 
 def test_a_pattern_puts_each_request_into_the_tightest_gap() -> None:
@@ -59,7 +50,7 @@ def test_a_pattern_puts_each_request_into_the_tightest_gap() -> None:
     assert pattern_bytes([*chain, Request(nbytes=c + 1, first=3, last=3)]) == a + b + 2304
 
 
-def test_the_second_inference_takes_one_block_beside_the_outputs_of_the_first() -> None:
+def test_the_second_inference_takes_one_block_beside_outputs_and_workspaces() -> None:
     made = forecast(
         [
             Request(nbytes=MIB, first=0, last=1),
@@ -68,13 +59,8 @@ def test_the_second_inference_takes_one_block_beside_the_outputs_of_the_first() 
         ],
         extra_bytes=(None, None, 0),
     )
-    assert made.first_peak_bytes == 2 * MIB
-    assert made.block_bytes == 2 * MIB
-    assert made.peak_bytes == made.block_bytes + (512 << 10)
-    assert made.held_bytes == 3 * MIB
-
-
-def test_a_workspace_is_taken_again_beside_the_block() -> None:
+    assert (made.first_peak_bytes, made.block_bytes) == (2 * MIB, 2 * MIB)
+    assert (made.peak_bytes, made.held_bytes) == (made.block_bytes + (512 << 10), 3 * MIB)
     made = forecast(
         [
             Request(nbytes=MIB, first=0, last=1),

@@ -16,14 +16,22 @@ def plan_of(*layers, given, taken) -> Plan:
     return Plan(name="p", layers=layers, io=io)
 
 
-def test_a_chain_holds_what_is_read_and_written() -> None:
+def test_a_chain_holds_what_is_read_and_written_but_for_a_no_op_to_an_output() -> None:
     found = memory_of(small_plan())
     # a: 256 bytes, b: 512, c: 1024 and through the no-op; x, y and the weights are not activations
     assert found.live_bytes == (256, 256 + 512, 512 + 1024, 1024)
     assert (found.peak_bytes, found.peak_at, found.unknown) == (1536, 2, 0)
+    assert memory_of(replace(small_plan(), io=())) is None
+    assert memory_of(replace(small_plan(), source_schema="names-only")) is None
+    x, a, y = tensor("x", 1), tensor("a", 100), tensor("y", 100)
+    found = memory_of(
+        plan_of(layer(0, "one", "A", [x], [a]), layer(1, "n", "NoOp", [a], [y]), given=x, taken=y)
+    )
+    assert found.live_bytes == (0,)
+    assert found.peak_bytes == 0
 
 
-def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
+def test_a_tensor_stays_alive_until_its_last_reader() -> None:
     x, y = tensor("x", 1), tensor("y", 1)
     a, b, c = tensor("a", 100), tensor("b", 10), tensor("c", 10)
     found = memory_of(
@@ -37,10 +45,6 @@ def test_a_shortcut_stays_alive_until_its_last_reader() -> None:
         )
     )
     assert found.live_bytes == (400, 440, 480, 440)
-
-
-def test_a_name_written_again_is_another_tensor() -> None:
-    x, y = tensor("x", 1), tensor("y", 1)
     first, other, again = tensor("r", 100), tensor("b", 1), tensor("r", 10)
     found = memory_of(
         plan_of(
@@ -53,10 +57,6 @@ def test_a_name_written_again_is_another_tensor() -> None:
         )
     )
     assert found.live_bytes == (400, 404, 44, 40)
-
-
-def test_parts_of_a_concatenation_are_one_tensor() -> None:
-    x, y = tensor("x", 1), tensor("y", 1)
     found = memory_of(
         plan_of(
             layer(0, "one", "A", [x], [tensor("r", 50)]),
@@ -89,20 +89,6 @@ def test_padding_counts_and_unknown_sizes_are_told() -> None:
     assert found.unknown == 1
 
 
-def test_no_op_to_an_output_is_the_callers_memory() -> None:
-    x, a, y = tensor("x", 1), tensor("a", 100), tensor("y", 100)
-    found = memory_of(
-        plan_of(layer(0, "one", "A", [x], [a]), layer(1, "n", "NoOp", [a], [y]), given=x, taken=y)
-    )
-    assert found.live_bytes == (0,)
-    assert found.peak_bytes == 0
-
-
-def test_nothing_can_be_told_without_inputs_and_outputs() -> None:
-    assert memory_of(replace(small_plan(), io=())) is None
-    assert memory_of(replace(small_plan(), source_schema="names-only")) is None
-
-
 @pytest.mark.parametrize(
     ("name", "printed", "least", "most"),
     [
@@ -113,9 +99,7 @@ def test_nothing_can_be_told_without_inputs_and_outputs() -> None:
         ("field/trt10.16_h100_exportLayerInfo", 125_440, 1.0, 1.0),
     ],
 )
-def test_one_block_of_all_tensors_is_near_what_tensorrt_printed(
-    shared, name: str, printed: int, least: float, most: float
-) -> None:
+def test_one_block_of_tensors_is_near_what_was_printed(shared, name, printed, least, most) -> None:
     """`Total Activation Memory` of the log of the same build."""
     path = shared / f"{name}.json"
     path = path if path.is_file() else shared / f"{name}.graph.json"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.memory.findings import memory_findings
@@ -59,34 +57,23 @@ def test_kinds_are_computed_once_for_all_rows_of_a_chart() -> None:
     assert found.kinds is found.kinds
 
 
-def test_the_peak_is_told_with_its_tensors() -> None:
+def test_the_peak_has_its_tensors_workspace_and_weights_and_adds_up_to_the_process() -> None:
     found = view_of()
     assert (found.peak_layer.name, found.peak_bytes) == ("two", 5 * MIB)
     assert [one.tensor.name for one in found.peak_buffers] == ["b", "a"]
     assert found.session_bytes is None
     assert set(found.workspace_bytes) == {None}
-
-
-def test_workspace_is_what_raises_the_mark_beyond_the_tensors() -> None:
     found = view_of(*STEPS)
     assert found.workspace_bytes == (2 * MIB, 0, None)
     assert found.session_bytes == 4096
     found = view_of(*STEPS, later=(step("three", 0, 6 * MIB, 9 * MIB),))
     assert found.workspace_bytes == (2 * MIB, 0, 3 * MIB)
     assert found.peak_layer.name == "three"
-
-
-def test_weights_count_once_and_packed_ones_in_the_arena() -> None:
     assert view_of().weights == {"kernel": 4000, "bias": 40}
-    assert view_of().weights_bytes == 4040
-    assert view_of(*STEPS).weights_bytes == 40
-
-
-def test_parts_add_up_to_the_process() -> None:
+    assert (view_of().weights_bytes, view_of(*STEPS).weights_bytes) == (4040, 40)
     found = view_of(*STEPS, process_bytes=100 * MIB, runtime_bytes=50 * MIB)
     parts = {one.kind: one.nbytes for one in found.parts}
-    assert sum(parts.values()) == 100 * MIB
-    assert parts["arena"] == 20 * MIB - 4096 - 5 * MIB
+    assert (sum(parts.values()), parts["arena"]) == (100 * MIB, 20 * MIB - 4096 - 5 * MIB)
     assert parts["activations"] == 5 * MIB
     assert {one.kind for one in view_of(*STEPS).parts}.isdisjoint({"runtime", "rest"})
 
@@ -98,9 +85,6 @@ def test_findings_name_the_copy_the_tensor_and_the_waste() -> None:
     assert found["two-copies"].layer == 1
     found = view_of(*STEPS, process_bytes=200 * MIB, runtime_bytes=50 * MIB)
     assert "loading" in {one.kind for one in memory_findings(found)}
-
-
-def test_an_output_that_is_written_early_is_named() -> None:
     x, y = tensor("x", 8), tensor("y", MIB)
     a, b, c = tensor("a", MIB), tensor("b", MIB), tensor("c", 8)
     plan = executed(
@@ -140,10 +124,7 @@ def test_a_forecast_counts_the_workspaces_that_the_plan_has() -> None:
     bare = view_of()
     extra = {**bare.plan.extra, WORKSPACES: {"two": [MIB, 2 * MIB]}}
     found = memory_of(replace(bare.plan, extra=extra))
-    assert found is not None
     assert found.predicted_workspaces == {"two": [MIB, 2 * MIB]}
-    assert found.predicted is not None
-    assert bare.predicted is not None
     # of a region of 4 MiB, the second takes all that the first has left
     assert found.predicted.first_peak_bytes == bare.predicted.first_peak_bytes + 4 * MIB
     assert "predicted from sizes, and the workspace of 1 kernel: " in forecast_sentence(found)

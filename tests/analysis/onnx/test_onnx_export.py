@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import onnx
@@ -36,7 +34,7 @@ COSTS = links(
 )
 
 
-def test_notes() -> None:
+def test_notes_into_a_model(convnet) -> None:
     notes = node_notes(COSTS, PLAN)
     assert notes[0] == {
         "enginescope.layers": "first\nsecond",
@@ -48,9 +46,6 @@ def test_notes() -> None:
     assert notes[3] == {"enginescope.layers": "first", "enginescope.shared": "false"}
     still = node_notes(links(NodeCost(node=0, positions=(0,), time_ms=0.0)), PLAN)
     assert "enginescope.share_pct" not in still[0]
-
-
-def test_notes_into_a_model(convnet) -> None:
     graph = read_onnx_graph(convnet)
     cost = NodeCost(node=3, positions=(0,), time_ms=0.5)
     proto = onnx.load_from_string(annotated_onnx(convnet, node_notes(links(cost), PLAN)))

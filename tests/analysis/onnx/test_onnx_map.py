@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.layers.layer_table import attribute
@@ -60,12 +58,31 @@ def costs(found: OnnxMap) -> list[tuple[int, float | None, bool]]:
     return [(one.node, one.time_ms, one.is_shared) for one in found.costs]
 
 
-def test_metadata() -> None:
+def test_layers_have_the_nodes_of_their_metadata_names_or_tensors() -> None:
     found = mapped(layer("l", "a b"), layer("m", "c gone"), layer("n", kind="Reformat"))
     assert links(found) == [(0, (0, 1), "metadata"), (1, (2,), "metadata")]
     assert found.unmatched_layers == (2,)
     assert found.unmatched_nodes == (3,)
     assert found.unknown_names == ("gone",)
+    nodes = tuple(OnnxNode(index=i, name="same", op_type="Abs") for i in range(2))
+    model = OnnxGraph(name="g", nodes=nodes, shapes={})
+    found = mapped(layer("l", "same"), layer("m", "same"), model=model)
+    assert links(found) == [(0, (0,), "metadata"), (1, (1,), "metadata")]
+    nodes = (OnnxNode(index=0, name="f(x)", op_type="Abs"),)
+    found = mapped(layer("PWN(f(x))"), model=OnnxGraph(name="g", nodes=nodes, shapes={}))
+    assert links(found) == [(0, (0,), "name")]
+    copy = layer("Reformatting CopyNode for Input Tensor 0 to z + b", reads="a", writes="copied")
+    assert links(mapped(copy)) == []
+    assert mapped(copy).unmatched_layers == (0,)
+    first, second = (
+        layer("one", "a", writes="a"),
+        layer("{ForeignNode[b...c]}", reads="a", writes="c"),
+    )
+    found = mapped(second, first)
+    assert links(found) == [(0, (1, 2), "tensors"), (1, (0,), "metadata")]
+    assert found.unmatched_nodes == (3,)
+    found = mapped(layer("one", writes="b"), layer("two", writes="b d"))
+    assert links(found) == [(0, (0, 1), "tensors"), (1, (2, 3), "tensors")]
 
 
 @pytest.mark.parametrize(
@@ -81,70 +98,21 @@ def test_names_of_older_versions(name: str, nodes: tuple[int, ...]) -> None:
     assert links(mapped(layer(name))) == [(0, nodes, "name")]
 
 
-def test_a_name_that_two_nodes_bear_stands_for_them_in_turn() -> None:
-    nodes = tuple(OnnxNode(index=i, name="same", op_type="Abs") for i in range(2))
-    model = OnnxGraph(name="g", nodes=nodes, shapes={})
-    found = mapped(layer("l", "same"), layer("m", "same"), model=model)
-    assert links(found) == [(0, (0,), "metadata"), (1, (1,), "metadata")]
-
-
-def test_brackets_of_a_name_itself_stay() -> None:
-    nodes = (OnnxNode(index=0, name="f(x)", op_type="Abs"),)
-    found = mapped(layer("PWN(f(x))"), model=OnnxGraph(name="g", nodes=nodes, shapes={}))
-    assert links(found) == [(0, (0,), "name")]
-
-
-def test_copies_bear_their_neighbours_names() -> None:
-    copy = layer("Reformatting CopyNode for Input Tensor 0 to z + b", reads="a", writes="copied")
-    assert links(mapped(copy)) == []
-    assert mapped(copy).unmatched_layers == (0,)
-
-
-def test_between_the_tensors_of_a_layer_that_names_none() -> None:
-    first, second = (
-        layer("one", "a", writes="a"),
-        layer("{ForeignNode[b...c]}", reads="a", writes="c"),
-    )
-    found = mapped(second, first)
-    assert links(found) == [(0, (1, 2), "tensors"), (1, (0,), "metadata")]
-    assert found.unmatched_nodes == (3,)
-
-
-def test_nodes_between_tensors_belong_to_one_layer() -> None:
-    found = mapped(layer("one", writes="b"), layer("two", writes="b d"))
-    assert links(found) == [(0, (0, 1), "tensors"), (1, (2, 3), "tensors")]
-
-
-def test_times_follow_the_products() -> None:
+def test_times_follow_the_products_else_the_elements() -> None:
     found = mapped(layer("l", "a b"), times=(3.0,))
     assert costs(found) == [(0, 3.0, True), (1, 0.0, True)]
-
-
-def test_without_products_they_follow_the_elements() -> None:
     found = mapped(layer("l", "b c"), times=(4.0,))
     assert costs(found) == [(1, 1.0, True), (2, 3.0, True)]
-
-
-def test_else_they_are_even() -> None:
     found = mapped(layer("l", "b c"), times=(4.0,), model=graph({"b": (2, 8)}))
     assert costs(found) == [(1, 2.0, True), (2, 2.0, True)]
-
-
-def test_a_dynamic_batch_counts_once() -> None:
     shapes = {"b": (None, 8), "c": (None, 24)}
     found = mapped(layer("l", "b c"), times=(4.0,), model=graph(shapes))
     assert costs(found) == [(1, 1.0, True), (2, 3.0, True)]
-
-
-def test_a_node_alone_is_no_estimate_and_gathers_from_all_its_layers() -> None:
     found = mapped(layer("l", "a"), layer("m", "a"), times=(3.0, 0.5))
     assert costs(found) == [(0, 3.5, False)]
     assert found.costs[0].positions == (0, 1)
     mixed = mapped(layer("l", "b"), layer("m", "b c"), times=(3.0, 4.0))
     assert costs(mixed) == [(1, 4.0, True), (2, 3.0, True)]
-
-
-def test_no_times() -> None:
     assert costs(mapped(layer("l", "a b"))) == [(0, None, True), (1, None, True)]
     partly = mapped(layer("l", "a"), layer("m", "b"), times=(1.0,))
     assert costs(partly) == [(0, 1.0, False), (1, None, False)]
@@ -181,8 +149,7 @@ def model(*names: str) -> OnnxGraph:
 
 
 def told(graph: OnnxGraph, *layers: Layer) -> Notice | None:
-    numbered = tuple(replace(one, index=at) for at, one in enumerate(layers))
-    plan = Plan(name="net", layers=numbered)
+    plan = Plan(name="net", layers=tuple(replace(one, index=at) for at, one in enumerate(layers)))
     return onnx_match_notice(plan, map_onnx(plan, graph), "model.onnx")
 
 
@@ -191,23 +158,15 @@ def fused_layer(name: str, nodes: str = "", *, writes: str = "") -> Layer:
     return Layer(index=0, name=name, type="kgen", onnx_nodes=tuple(nodes.split()), outputs=tensors)
 
 
-def test_the_model_it_was_built_from() -> None:
+def test_a_model_of_which_a_few_names_fit_by_chance_is_another() -> None:
     assert told(model("a", "b"), fused_layer("k1", "a"), fused_layer("k2", "b")) is None
     assert told(model("a", "b"), fused_layer("a + b")) is None
     assert told(model("a"), fused_layer("k", "a gone")) is None  # one renamed node is none too many
-
-
-def test_another_model() -> None:
     found = told(model("x", "y"), fused_layer("a"), fused_layer("b"))
-    assert found is not None
     assert found.code == "W-ONNX-NO-MATCH"
     assert "0 of 2 layers of net were made from nodes of model.onnx" in found.message
     assert found.evidence["layers"] == 2
-
-
-def test_a_model_of_which_a_few_names_fit_by_chance() -> None:
     found = told(model("a", "x"), fused_layer("k", "a p q"))
-    assert found is not None
     assert found.code == "W-ONNX-FEW-MATCH"
     assert "2 of the 3 nodes that the plan names are not in it, and 1 of 1" in found.message
     assert found.evidence["unknown_names"] == ["p", "q"]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.onnx.onnx_map import node_elements, node_macs

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.analysis.onnx.onnx_map import map_onnx, with_onnx_work
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
@@ -31,29 +29,17 @@ def works(model: OnnxGraph, *layers: tuple[str, str, int | None]) -> list[LayerW
     return list(with_onnx_work(plan, told, model, map_onnx(plan, model)))
 
 
-def test_a_layer_that_says_nothing_has_its_nodes_work() -> None:
+def test_a_layer_that_says_nothing_has_its_nodes_work_once() -> None:
     (found,) = works(graph("MatMul", "Relu", "MatMul"), ("kgen", "n0 n1 n2", None))
     assert (found.macs, found.source, found.is_shared) == (2 * 630, "onnx", False)
-
-
-def test_nodes_of_several_layers_are_shared() -> None:
     found = works(
         graph("MatMul"), ("kgen", "n0", None), ("kgen", "n0", None), ("Reformat", "n0", None)
     )
     assert [(one.macs, one.is_shared) for one in found] == [(315, True), (315, True), (None, False)]
-
-
-def test_no_work_is_counted_twice() -> None:
     first, second = works(graph("MatMul", "Relu"), ("gemm", "n0", 630), ("kgen", "n0 n1", None))
     assert (first.macs, first.source) == (630, "plan")
     assert (second.macs, second.source) == (0, "onnx")
-
-
-def test_a_no_op_does_none_of_it() -> None:
     first, second = works(graph("MatMul"), ("NoOp", "n0", None), ("kgen", "n0", None))
     assert (first.macs, second.macs, second.is_shared) == (None, 630, False)
-
-
-def test_what_is_not_known_stays_so() -> None:
     found = works(graph("LSTM", "MatMul"), ("kgen", "n0 n1", None), ("kgen", "", None))
     assert [one.macs for one in found] == [None, None]

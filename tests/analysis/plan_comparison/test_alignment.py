@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -56,8 +54,7 @@ def renamed(plan: Plan, prefix: str) -> Plan:
 
 
 def without(plan: Plan, *indices: int) -> Plan:
-    kept = tuple(one for one in plan.layers if one.index not in indices)
-    return replace(plan, layers=kept)
+    return replace(plan, layers=tuple(one for one in plan.layers if one.index not in indices))
 
 
 def index_pairs(found: Alignment) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -86,29 +83,20 @@ def check_symmetric(a: Plan, b: Plan) -> None:
     assert (there.only_a, there.only_b) == (back.only_b, back.only_a)
 
 
-def test_a_plan_with_itself() -> None:
+def test_a_plan_with_itself_with_nothing_and_under_other_names() -> None:
     plan = chain([4, 4, 4, 8])
     found = align(plan, plan)
     assert one_to_one(found) == [(0, 0), (1, 1), (2, 2), (3, 3)]
     assert {one.evidence for one in found.pairs} == {Evidence.NAME}
     assert {one.score for one in found.pairs} == {1.0}
-
-
-def test_empty_plans() -> None:
     empty = Plan(name="empty", layers=())
     assert align(empty, empty).pairs == ()
     found = align(chain([4]), empty)
     assert (found.pairs, found.only_a, found.only_b) == ((), (0,), ())
-
-
-def test_other_names_leave_shapes_and_order() -> None:
     plan = chain([4, 4, 4, 8, 4, 4])
     found = align(plan, renamed(plan, "other"))
     assert one_to_one(found) == [(one, one) for one in range(6)]
     assert {one.evidence for one in found.pairs} == {Evidence.STRUCTURE}
-
-
-def test_batch_and_precision_are_ignored() -> None:
     small, large = chain([4, 8]), renamed(chain([4, 8], batch=32), "other")
     assert one_to_one(align(small, large)) == [(0, 0), (1, 1)]
 
@@ -120,21 +108,17 @@ def test_dropped_layers_are_left_over(dropped: tuple[int, ...], names: str) -> N
     fewer = without(plan, *dropped)
     found = align(plan, fewer if names == "kept" else renamed(fewer, "other"))
     kept = [one for one in range(8) if one not in dropped]
-    assert one_to_one(found) == [(one, one) for one in kept]
-    assert found.only_a == dropped
+    assert (one_to_one(found), found.only_a) == ([(one, one) for one in kept], dropped)
     assert found.only_b == ()
 
 
-def test_reordered_layers_are_found_by_name() -> None:
+def test_reordered_layers_are_found_by_name_and_swapped_ones_by_shape() -> None:
     plan = chain([4, 4, 4, 4])
     turned = replace(
         plan,
         layers=tuple(replace(one, index=index) for index, one in enumerate(reversed(plan.layers))),
     )
     assert one_to_one(align(plan, turned)) == [(0, 3), (1, 2), (2, 1), (3, 0)]
-
-
-def test_swapped_layers_are_found_by_shape() -> None:
     a = chain([4, 5, 6, 7])
     order = [0, 2, 1, 3]
     b = replace(
@@ -205,7 +189,7 @@ def test_numbers_of_another_export_mean_nothing() -> None:
     }
 
 
-def test_inert_layers_are_in_no_pair() -> None:
+def test_names_alone_and_inert_layers() -> None:
     plan = chain([4, 5, 6])
     quiet = replace(
         plan,
@@ -215,8 +199,6 @@ def test_inert_layers_are_in_no_pair() -> None:
     assert one_to_one(found) == [(0, 0), (2, 2)]
     assert found.only_a == ()
 
-
-def test_names_alone() -> None:
     def names(*given: str) -> Plan:
         layers = tuple(Layer(index=index, name=name) for index, name in enumerate(given))
         return Plan(name="p", layers=layers, source_schema="names-only")
@@ -305,9 +287,7 @@ def is_convolution(layer: Layer) -> bool:
         ("trt10-rtx3060/resnet18_fp16", "trt86-h200/resnet18", 24),
     ],
 )
-def test_all_convolutions_of_one_network_are_paired(
-    shared: Path, one: str, other: str, least: int
-) -> None:
+def test_all_convolutions_of_one_network_are_paired(shared, one, other, least) -> None:
     a, b = real(shared, one), real(shared, other)
     found = align(a, b)
     assert len(found.pairs) >= least
@@ -324,7 +304,7 @@ def test_all_convolutions_of_one_network_are_paired(
     check_symmetric(a, b)
 
 
-def test_blocks_are_paired_by_sense(shared: Path) -> None:
+def test_blocks_and_gemms_are_paired_across_versions(shared: Path) -> None:
     """In QAT the shortcut's convolution runs before the second one of the block, in FP16 after."""
     a = real(shared, f"{TREX}/resnet18-a100-fp16.engine")
     b = real(shared, f"{TREX}/resnet18-a100-qat-residual.engine")
@@ -339,13 +319,9 @@ def test_blocks_are_paired_by_sense(shared: Path) -> None:
     assert "layer4.1.conv2.weight" in found["Conv_43 + Add_44 + Relu_45"]
     assert "MaxPool_12" in found["Conv_0 + Relu_1 | MaxPool_2"]
     assert "Gemm_305" in found["Gemm_48"]
-
-
-def test_gemms_are_paired_across_versions_of_a_plan(shared: Path) -> None:
     a = real(shared, "trt10-rtx3060/alexnet_fp16")
     path = shared / "trt10-rtx3060" / "alexnet_torch_tensorrt.engine_info.json"
     b = parse_plan(path.read_bytes(), path.name)[0]
-    found = align(a, b)
-    by_nodes = [one for one in found.pairs if one.evidence is Evidence.ONNX_NODES]
+    by_nodes = [one for one in align(a, b).pairs if one.evidence is Evidence.ONNX_NODES]
     types = [(a.layers[one.a[0]].type, b.layers[one.b[0]].type) for one in by_nodes]
     assert types == [("gemm", "Convolution")] * 3

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 
 from hypothesis import given, settings
@@ -21,6 +19,7 @@ def test_groups_and_what_is_free() -> None:
     assert (found.groups[0].a, found.groups[0].b) == ([1, 2], [0])
     assert (found.of_a, found.of_b) == ([-1, 0, 0, -1], [0, -1, -1, -1])
     assert (found.free_a(), found.free_b()) == ([0, 3], [1, 2, 3])
+    assert matching(2).backbone() == []
 
 
 def rising(run: list[tuple[int, int]]) -> bool:
@@ -41,7 +40,3 @@ def test_the_backbone_is_the_longest_rising_run(order: list[int]) -> None:
         size for size in range(8) if any(rising(list(one)) for one in combinations(pairs, size))
     )
     assert len(backbone) == longest
-
-
-def test_no_groups_no_backbone() -> None:
-    assert matching(2).backbone() == []

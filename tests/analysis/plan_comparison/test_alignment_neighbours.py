@@ -1,11 +1,4 @@
-from __future__ import annotations
-
-from enginescope.analysis.plan_comparison.alignment import (
-    MAX_CHAIN,
-    SCORE,
-    SCORE_WITHOUT_SHAPES,
-    align,
-)
+from enginescope.analysis.plan_comparison import alignment
 from enginescope.records.plan.plan import Evidence, Layer, Plan
 from enginescope.records.tensor import Tensor
 
@@ -32,13 +25,13 @@ def plan(shapes: dict[str, int], *rows: Row) -> Plan:
 
 
 def groups(a: Plan, b: Plan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    return [(one.a, one.b) for one in align(a, b).pairs]
+    return [(one.a, one.b) for one in alignment.align(a, b).pairs]
 
 
 START: Row = ("/start", "Convolution", ("in",), "s")
 
 
-def test_an_addition_fused_into_the_layer_before() -> None:
+def test_an_addition_fused_into_the_layer_before_or_behind() -> None:
     a = plan(
         {},
         START,
@@ -49,14 +42,11 @@ def test_an_addition_fused_into_the_layer_before() -> None:
     b = plan(
         {}, START, ("/u", "Convolution", ("s", "s"), "v"), ("/end", "Convolution", ("v",), "w")
     )
-    found = align(a, b)
+    found = alignment.align(a, b)
     assert groups(a, b) == [((0,), (0,)), ((1, 2), (1,)), ((3,), (2,))]
     assert found.pairs[1].evidence is Evidence.NEIGHBOURHOOD
-    assert found.pairs[1].score == SCORE
+    assert found.pairs[1].score == alignment.SCORE
     assert groups(b, a) == [((0,), (0,)), ((1,), (1, 2)), ((2,), (3,))]
-
-
-def test_a_layer_fused_into_the_one_behind() -> None:
     a = plan({"u": 9}, START, ("/pad", "Slice", ("s",), "u"), ("/end", "Convolution", ("u",), "w"))
     b = plan({}, START, ("/end", "Convolution", ("s",), "w"))
     assert groups(a, b) == [((0,), (0,)), ((1, 2), (1,))]
@@ -69,55 +59,43 @@ def test_neither_shape_fits_and_it_stays_alone() -> None:
         ("/odd", "Slice", ("s",), "u"),
         ("/end", "Convolution", ("u",), "w"),
     )
-    b = plan({"s": 7}, START, ("/end", "Convolution", ("s",), "w"))
-    assert align(a, b).only_a == (1,)
-
-
-def test_a_branch_beside_a_kept_edge_stays_alone() -> None:
+    assert alignment.align(
+        a, plan({"s": 7}, START, ("/end", "Convolution", ("s",), "w"))
+    ).only_a == (1,)
     a = plan(
         {}, START, ("/branch", "PointWise", ("s",), "u"), ("/end", "Convolution", ("s", "u"), "w")
     )
     b = plan({}, START, ("/end", "Convolution", ("s",), "w"))
-    assert align(a, b).only_a == (1,)
-
-
-def test_reformats_are_lost_not_fused() -> None:
+    assert alignment.align(a, b).only_a == (1,)
     a = plan({}, START, ("copy", "Reformat", ("s",), "u"), ("/end", "Convolution", ("u",), "w"))
-    b = plan({}, START, ("/end", "Convolution", ("s",), "w"))
-    found = align(a, b)
+    found = alignment.align(a, b)
     assert groups(a, b) == [((0,), (0,)), ((2,), (1,))]
     assert found.only_a == (1,)
 
 
-def test_a_chain_and_one_layer_between_the_same_groups() -> None:
+def test_what_stands_between_the_same_groups_is_one_group() -> None:
     end: Row = ("/end", "Convolution", ("v",), "w")
     a = plan(
         {"u": 9}, START, ("x1", "Convolution", ("s",), "u"), ("x2", "Pooling", ("u",), "v"), end
     )
     b = plan({}, START, ("y9", "ConvActPool", ("s",), "v"), end)
     assert groups(a, b) == [((0,), (0,)), ((1, 2), (1,)), ((3,), (2,))]
-
-
-def test_single_layers_between_the_same_groups_without_shapes() -> None:
     end: Row = ("/end", "Convolution", ("v",), "w")
     a = plan({"v": 5}, START, ("x1", "MatrixMultiply", ("s",), "v"), end)
     b = plan({"v": 6}, START, ("y9", "kgen", ("s",), "v"), end)
-    found = align(a, b)
+    found = alignment.align(a, b)
     assert groups(a, b)[1] == ((1,), (1,))
-    assert found.pairs[1].score == SCORE_WITHOUT_SHAPES
+    assert found.pairs[1].score == alignment.SCORE_WITHOUT_SHAPES
 
 
-def test_long_chains_are_no_group() -> None:
-    count = MAX_CHAIN + 2
+def test_long_chains_are_no_group_and_a_part_compiled_as_one_layer_is() -> None:
+    count = alignment.MAX_CHAIN + 2
     rows = [START]
     rows += [(f"x{n}", "Scale", (f"u{n}" if n else "s",), f"u{n + 1}") for n in range(count)]
     rows.append(("/end", "Convolution", (f"u{count}",), "w"))
     a = plan({}, *rows)
     b = plan({}, START, ("y9", "kgen", ("s",), "v"), ("/end", "Convolution", ("v",), "w"))
-    assert align(a, b).only_b == (1,)
-
-
-def test_a_part_compiled_as_one_layer() -> None:
+    assert alignment.align(a, b).only_b == (1,)
     end: Row = ("/end", "Convolution", ("v", "u"), "w")
     a = plan(
         {},
@@ -162,5 +140,5 @@ def test_shapes_that_are_not_known_do_not_agree() -> None:
         )
         return Plan(name="p", layers=layers)
 
-    found = align(shapeless("x1", "gemm"), shapeless("y9", "kgen"))
-    assert [one.score for one in found.pairs] == [1.0, SCORE_WITHOUT_SHAPES, 1.0]
+    found = alignment.align(shapeless("x1", "gemm"), shapeless("y9", "kgen"))
+    assert [one.score for one in found.pairs] == [1.0, alignment.SCORE_WITHOUT_SHAPES, 1.0]

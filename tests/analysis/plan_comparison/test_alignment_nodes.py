@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.alignment_matching import (
@@ -36,34 +34,26 @@ def groups(a: Side, b: Side, *, numbers: bool = True) -> list[tuple[list[int], l
     return [(one.a, one.b, one.score) for one in found.groups]
 
 
-def test_split_and_fused() -> None:
+def test_split_fused_and_equal_nodes() -> None:
     a = side(("/a", "/b"), ("/c",), ("/d",))
     b = side(("/a",), ("/b",), ("/c", "/d"))
     assert groups(a, b) == [([0], [0, 1], 1.0), ([1, 2], [2], 1.0)]
-
-
-def test_one_shared_node_joins_nothing() -> None:
     a = side(("/a", "/b", "/shared"), ("/c", "/d"))
     b = side(("/shared", "/c", "/d"))
     assert groups(a, b) == [([1], [0], pytest.approx(2 / 3))]
-
-
-def test_equal_nodes_of_several_are_taken_apart_in_order() -> None:
     a = side(("/norm",), ("/norm",), widths=(4, 8))
     b = side(("/norm",), ("/norm",), widths=(4, 8))
     assert groups(a, b) == [([0], [0], 1.0), ([1], [1], 1.0)]
-    other = side(("/norm",), ("/norm",), widths=(5, 9))
-    assert groups(a, other) == [([0, 1], [0, 1], 1.0)]
+    assert groups(a, side(("/norm",), ("/norm",), widths=(5, 9))) == [([0, 1], [0, 1], 1.0)]
+    again = ("/again", "/again")
+    assert groups(side((), (), names=again), side((), names=("/again",))) == []
 
 
-def test_a_node_of_many_layers_says_nothing() -> None:
+def test_a_node_of_many_layers_and_a_group_of_many_say_nothing() -> None:
     many = MAX_LAYERS_OF_NODE + 1
     a = side(*((f"/{one}", "/mask") for one in range(many)))
     b = side(("/3",), ("/mask",))
     assert groups(a, b) == [([3], [0], 1.0)]
-
-
-def test_a_group_of_many_on_both_sides_says_nothing() -> None:
     count = MAX_GROUP + 1
     hub = tuple(f"/{one}" for one in range(count))
     a = side(*((one,) for one in hub), hub)
@@ -72,16 +62,14 @@ def test_a_group_of_many_on_both_sides_says_nothing() -> None:
     assert groups(a, b) == []
 
 
-def test_a_name_that_many_bear_is_left_to_their_order() -> None:
-    again = ("/again", "/again")
-    assert groups(side((), (), names=again), side((), names=("/again",))) == []
-
-
 def test_numbers_count_only_where_they_agree() -> None:
     a, b = side(("Conv_1", "/b")), side(("Conv_1", "/c", "/d"))
     assert groups(a, b, numbers=False) == []
     assert groups(a, side(("Conv_1",)), numbers=False) == []
     assert groups(a, side(("Conv_1",))) == [([0], [0], 0.5)]
+    a = side((), names=("Conv_0 + Relu_1",), widths=(4,))
+    assert numbers_agree(a, side((), names=("Conv_0 + Relu_1",), widths=(9,)))
+    assert not numbers_agree(a, side((), names=("Conv_0 + Relu_2",), widths=(9,)))
 
 
 @pytest.mark.parametrize(
@@ -96,14 +84,7 @@ def test_numbers_count_only_where_they_agree() -> None:
 def test_numbers_agree(names: tuple[str, ...], widths: tuple[int, ...], agree: bool) -> None:
     nodes = ((), (), ())
     a = side(*nodes, names=("Conv_0", "Conv_1", "Conv_2"), widths=(4, 5, 6))
-    b = side(*nodes, names=names, widths=widths)
-    assert numbers_agree(a, b) is agree
-
-
-def test_fused_numbers_agree_whatever_the_shape() -> None:
-    a = side((), names=("Conv_0 + Relu_1",), widths=(4,))
-    assert numbers_agree(a, side((), names=("Conv_0 + Relu_1",), widths=(9,)))
-    assert not numbers_agree(a, side((), names=("Conv_0 + Relu_2",), widths=(9,)))
+    assert numbers_agree(a, side(*nodes, names=names, widths=widths)) is agree
 
 
 @pytest.mark.parametrize(("width", "score"), [(4, 1.0), (5, 0.9)])
@@ -133,6 +114,5 @@ def test_numbers_of_one_executed_model_count_whatever_was_fused() -> None:
         return Side(Plan(name="net", layers=layers, source_schema=EXECUTED))
 
     a = executed(4, ("Conv_0", "Relu_1"), ("Conv_2",), ("Relu_3",))
-    b = executed(8, ("Conv_0",), ("Relu_1", "Conv_2"), ("Relu_3",))
-    assert numbers_agree(a, b)
+    assert numbers_agree(a, executed(8, ("Conv_0",), ("Relu_1", "Conv_2"), ("Relu_3",)))
     assert not numbers_agree(a, executed(8, ("Conv_0",), ("Relu_1",), ("Conv_2",)))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 
@@ -60,32 +58,24 @@ def test_windows_find_what_one_table_finds(monkeypatch: pytest.MonkeyPatch, seed
     check_whole(found)
     check_symmetric(plan, fewer)
     assert found.only_b == whole.only_b == ()
-    same = sum(one.a == one.b for one in found.pairs)
-    assert same >= 0.98 * len(fewer.layers)
+    assert sum(one.a == one.b for one in found.pairs) >= 0.98 * len(fewer.layers)
 
 
-def test_a_long_run_that_one_side_lacks() -> None:
+def test_a_long_run_that_one_side_lacks_and_no_likeness_are_no_pairs() -> None:
     tail = [8, 16] * 100
     found = align(chain([4] * 900 + tail), renamed(chain(tail), "other"))
     assert len(found.pairs) >= len(tail) - 1
-
-
-def test_no_likeness_is_no_pair() -> None:
     found = align(chain([4, 5]), renamed(chain([40, 50, 60]), "other"))
     assert found.pairs == ()
 
 
-def test_repeated_names_count_in_order() -> None:
+def test_repeated_names_count_in_order_and_other_resolutions_by_channels() -> None:
     plan = chain([4, 8, 16, 8])
-    again = tuple(replace(one, name="again/x") for one in plan.layers)
-    same = replace(plan, layers=again)
+    same = replace(plan, layers=tuple(replace(one, name="again/x") for one in plan.layers))
     found = align(same, without(same, 1))
     assert [(one.a, one.b) for one in found.pairs] == [((0,), (0,)), ((2,), (2,)), ((3,), (3,))]
     assert {one.evidence for one in found.pairs} == {Evidence.NAME}
     assert {one.score for one in found.pairs} == {0.9}
-
-
-def test_other_resolutions_are_paired_by_channels() -> None:
     found = align(sized(8), renamed(sized(16), "other"))
     assert [(one.a, one.b) for one in found.pairs] == [((0,), (0,)), ((1,), (1,))]
     assert all(one.score < 0.6 for one in found.pairs)
@@ -120,7 +110,6 @@ def test_what_moved_is_found_only_near(away: int, pairs: int) -> None:
 
 def sized(size: int) -> Plan:
     def resized(one: Tensor) -> Tensor:
-        assert one.shape is not None
         return replace(one, shape=(*one.shape[:2], size, size))
 
     plan = chain([4, 8])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.analysis.plan_comparison.alignment_side import MAX_COPIES, Side
 from enginescope.records.plan.plan import IOTensor, Layer, Plan
 from enginescope.records.tensor import Tensor
@@ -23,13 +21,14 @@ def side(*layers: tuple[str, Read, str], inputs: Read = ("in",)) -> Side:
     return Side(Plan(name="p", layers=made, io=io))
 
 
-def test_neighbours() -> None:
+def test_neighbours_and_a_loop() -> None:
     found = side(("conv", ("in",), "a"), ("conv", ("a",), "b"), ("add", ("b", "a"), "c"))
-    assert found.producers == [(), (0,), (1, 0)]
-    assert found.consumers == [(1, 2), (2,), ()]
+    assert (found.producers, found.consumers) == ([(), (0,), (1, 0)], [(1, 2), (2,), ()])
+    found = side(("conv", ("b", "in"), "a"), ("conv", ("a",), "b"))
+    assert found.producers == [(), (0,)]
 
 
-def test_inert_layers_and_reformats_are_looked_through() -> None:
+def test_inert_layers_reformats_and_tensors_written_again_are_read_from_their_writer() -> None:
     found = side(
         ("conv", ("in",), "a"),
         ("NoOp", ("a",), "b"),
@@ -37,12 +36,8 @@ def test_inert_layers_and_reformats_are_looked_through() -> None:
         ("conv", ("c",), "d"),
     )
     assert [one.type for one in found.layers] == ["conv", "Reformat", "conv"]
-    assert found.producers == [(), (0,), (0,)]
-    assert found.consumers == [(2,), (2,), ()]
+    assert (found.producers, found.consumers) == ([(), (0,), (0,)], [(2,), (2,), ()])
     assert [found.is_reformat(one) for one in range(3)] == [False, True, False]
-
-
-def test_a_tensor_written_again_is_read_from_its_last_writer() -> None:
     found = side(
         ("conv", ("in",), "region"),
         ("conv", ("region",), "a"),
@@ -52,11 +47,6 @@ def test_a_tensor_written_again_is_read_from_its_last_writer() -> None:
     assert found.producers == [(), (0,), (1,), (2,)]
 
 
-def test_a_loop_ends() -> None:
-    found = side(("conv", ("b", "in"), "a"), ("conv", ("a",), "b"))
-    assert found.producers == [(), (0,)]
-
-
 def test_long_runs_of_copies_cost_no_more_than_short_ones() -> None:
     copies = [("Reformat", (f"t{one}",), f"t{one + 1}") for one in range(MAX_COPIES + 3)]
     found = side(*copies, ("conv", (f"t{len(copies)}",), "end"), inputs=("t0",))
@@ -64,7 +54,8 @@ def test_long_runs_of_copies_cost_no_more_than_short_ones() -> None:
     assert readers == list(range(3, len(copies)))
 
 
-def test_keys_leave_out_batch_and_constants() -> None:
+def test_keys_leave_out_batch_and_constants_and_have_parameters() -> None:
+
     def one(batch: int | None, *more: str) -> Side:
         reads = (Tensor(name="in", shape=(batch, 4, 8)), *(Tensor(name=n) for n in more))
         write = Tensor(name="out", shape=(batch, 6, 8))
@@ -73,12 +64,11 @@ def test_keys_leave_out_batch_and_constants() -> None:
         return Side(Plan(name="p", layers=(layer,), io=io))
 
     plain, batched = one(1), one(None, "__mye1_dconst")
-    assert plain.exact == batched.exact
-    assert plain.first_in == [(4, 8)]
+    assert (plain.exact, plain.first_in) == (batched.exact, [(4, 8)])
     assert plain.kinds == ["MatrixMultiply"]
+    found = Side(Plan(name="p", layers=(Layer(index=0, name="TrainStation1"),)))
+    assert (found.exact, found.loose, found.weak) == ([None], [None], [None])
 
-
-def test_parameters_tell_equal_shapes_apart() -> None:
     def kernel(size: int) -> Side:
         io = Tensor(name="t", shape=(1, 4, 8, 8))
         layer = Layer(
@@ -88,8 +78,3 @@ def test_parameters_tell_equal_shapes_apart() -> None:
 
     assert kernel(3).weak == kernel(3).weak
     assert kernel(1).weak != kernel(3).weak
-
-
-def test_what_has_no_shape_has_no_key() -> None:
-    found = Side(Plan(name="p", layers=(Layer(index=0, name="TrainStation1"),)))
-    assert (found.exact, found.loose, found.weak) == ([None], [None], [None])

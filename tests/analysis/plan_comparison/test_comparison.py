@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -25,10 +23,9 @@ def codes(*runs: Run) -> list[str]:
     return [one.code for one in compare(runs).notices]
 
 
-def test_two_plans() -> None:
+def test_two_plans_and_more_are_set_side_by_side() -> None:
     found = compare([run_a(), run_b()])
     assert [one.label for one in found.overview.plans] == ["A", "B"]
-    assert found.layers is not None
     assert found.pairs is found.layers
     assert found.overview.difference_ms(1) == found.layers.difference_ms == -1.6875
     assert found.overview.speedup(1) == pytest.approx(5.875 / 4.1875)
@@ -38,9 +35,6 @@ def test_two_plans() -> None:
     for shares in (found.overview.by_type, found.overview.by_precision):
         assert sum(one.difference_ms(1) or 0 for one in shares) == pytest.approx(-1.6875)
     assert found.notices == ()
-
-
-def test_more_plans_are_set_side_by_side() -> None:
     found = compare([run_a(), run_b(), run_a(timed=False)], names=["x", "y", "z"])
     assert found.layers is None
     assert [one.name for one in found.overview.plans] == ["x", "y", "z"]
@@ -51,6 +45,9 @@ def test_more_plans_are_set_side_by_side() -> None:
     assert pooling.difference_ms(2) is None
     with pytest.raises(UsageError, match="3 plans have no pairs"):
         found.columns()
+    small, large = network_a(1).run("s"), network_a(4).run("l")
+    found = compare([small, large])
+    assert (found.overview.speedup(1), found.layers.difference_ms) == (pytest.approx(4), 0)
 
 
 @pytest.mark.parametrize("count", [0, 1, 27])
@@ -59,52 +56,31 @@ def test_how_many_plans(count) -> None:
         compare([run_a()] * count)
 
 
-def test_speedup_is_per_item_where_batches_differ() -> None:
-    small, large = network_a(1).run("s"), network_a(4).run("l")
-    found = compare([small, large])
-    assert found.overview.speedup(1) == pytest.approx(4)
-    assert found.layers is not None
-    assert found.layers.difference_ms == 0
-
-
-def test_the_same_conditions_are_not_told() -> None:
+def test_conditions_that_differ_are_told_first() -> None:
     assert codes(run_a(), run_b()) == []
-
-
-def test_other_conditions_are_told_first() -> None:
     other = network_b(1).run("b", report=report("NVIDIA H200", "10.3.0"))
-    found = compare([run_a(), other])
-    told = {one.code: one for one in found.notices}
+    told = {one.code: one for one in compare([run_a(), other]).notices}
     assert list(told) == ["W-OTHER-GPU", "W-OTHER-TENSORRT", "W-OTHER-BATCH"]
     assert "(A NVIDIA A100, B NVIDIA H200)" in told["W-OTHER-GPU"].message
     assert told["W-OTHER-BATCH"].evidence == {"A": 4, "B": 1}
-
-
-def test_unknown_conditions_are_a_note() -> None:
     (note,) = compare([run_a(), network_b().run("b")]).notices
     assert (note.code, note.level) == ("I-CONDITIONS-UNKNOWN", "info")
     assert note.evidence == {"unknown": ["GPU of B", "TensorRT version of B"]}
     (note,) = compare([network_a().run("a"), network_b().run("b")]).notices
     assert note.message == "unknown: GPU of all plans; TensorRT version of all plans"
-
-
-def test_conditions_of_many_plans_are_told_by_value() -> None:
     runs = [network_a().run("x", report=report(gpu)) for gpu in ("T4", "L4", "T4")]
     assert compare(runs).notices[0].message == (
         "different GPU (A, C T4, B L4): part of the difference is the GPU's"
     )
 
 
-def test_missing_times_and_few_iterations() -> None:
+def test_missing_and_own_times_are_said() -> None:
     assert codes(run_a(), run_b(timed=False)) == ["W-NO-LAYER-TIMES"]
     once = run_b()
     assert once.profile is not None
     once = replace(once, profile=replace(once.profile, iterations=1))
     (told,) = compare([run_a(), once]).notices
     assert (told.code, told.evidence) == ("W-FEW-ITERATIONS", {"B": 1})
-
-
-def test_own_times_beside_the_profilers_are_said() -> None:
     raw = run_b()
     own = replace(
         raw.profile,
@@ -138,7 +114,6 @@ def test_other_networks() -> None:
     found = compare([run_a(), other.run("other", report=report())])
     (told,) = found.notices
     assert (told.code, told.evidence) == ("W-OTHER-NETWORK", {"paired": 0, "of": 4})
-    assert found.layers is not None
     assert {one.relation for one in found.layers.layers} == {Relation.ONLY_A, Relation.ONLY_B}
     causes = {one.cause for one in found.layers.explanations}
     assert causes == {Cause.ONLY_A, Cause.ONLY_B, Cause.REFORMAT_LOST}
@@ -165,16 +140,13 @@ def test_requests_issued_otherwise_weaken_their_times_only_where_there_are_some(
     assert requests_text(compare([run_a(), run_b()]).overview.plans) is None
 
 
-def test_notices_of_a_plan_say_of_which() -> None:
+def test_notices_of_a_plan_say_of_which_and_are_shown_once() -> None:
     stray = compare(
         [run_a(), replace(run_b(), notices=(compare([run_a(), run_b(timed=False)]).notices[0],))]
     )
     (told,) = stray.notices
     assert told.message.startswith("B: ")
     assert told.evidence["plan"] == "B"
-
-
-def test_a_notice_that_several_plans_have_is_shown_once() -> None:
     notice = Notice(code="I-JSON-REPAIRED", message="repaired", level="info")
     (told,) = compare([replace(run, notices=(notice,)) for run in (run_a(), run_b())]).notices
     assert (told.message, told.evidence["plan"]) == ("A, B: repaired", "A, B")
@@ -187,21 +159,15 @@ def test_columns_are_of_one_length_and_hold_every_pair() -> None:
     assert sum(one or 0 for one in columns["difference_ms"]) == pytest.approx(-1.6875)
     at = columns["a_name"].index("conv2/x + pool/x")
     assert columns["relation"][at] == "merged"
-    assert columns["b_name"][at] == "conv2/x + pool/x"
-    assert columns["a_layers"][at] == "2;3"
+    assert (columns["b_name"][at], columns["a_layers"][at]) == ("conv2/x + pool/x", "2;3")
     lost = columns["cause"].index("reformat_lost")
     assert (columns["b_name"][lost], columns["b_ms"][lost], columns["speedup"][lost]) == (None,) * 3
-
-
-def test_frames() -> None:
     pandas = pytest.importorskip("pandas")
-    found = compare([run_a(), run_b()])
     frame = found.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert frame.difference_ms.sum() == pytest.approx(-1.6875)
     plans = found.plans_to_pandas()
-    assert plans.sum_ms.tolist() == [5.875, 4.1875]
-    assert plans.label.tolist() == ["A", "B"]
+    assert (plans.sum_ms.tolist(), plans.label.tolist()) == ([5.875, 4.1875], ["A", "B"])
 
 
 def shared_run(shared, name: str) -> Run:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plan_comparison.layer_changes import changes_between, layers_side
@@ -31,8 +29,27 @@ def changes(a: Layer, b: Layer) -> dict[str, tuple[str, str]]:
     return {one.what: (one.a, one.b) for one in found}
 
 
-def test_nothing_differs() -> None:
+def test_what_is_no_difference_between_layers() -> None:
     assert changes(one_layer(), one_layer()) == {}
+    blank = Tensor(name="x")
+    known = one_layer(tactic_name=None)
+    unknown = one_layer(blank, blank)
+    assert (changes(known, unknown), changes(unknown, known)) == ({}, {})
+    assert changes(one_layer(), one_layer(tensor("x", None, 3, None, 8))) == {}
+    linear = one_layer(tensor("x", 4, 3, 8, 8, layout="kLINEAR"))
+    packed = one_layer(tensor("x", 4, 3, 8, 8, layout="kHWC8"))
+    assert changes(one_layer(), linear) == {}
+    assert "format" in changes(linear, packed)
+    first, second = (one_layer(tactic_name=f"__myl_Res_0x{one}") for one in ("63adb2", "ffff00"))
+    assert changes(first, second) == {}
+    assert changes(first, one_layer(tactic_name="__myl_Mul_0x63adb2")) == {
+        "tactic": ("__myl_Res_0x63adb2", "__myl_Mul_0x63adb2")
+    }
+    extra = (tensor("x", 4, 3, 8, 8), tensor("shortcut", 4, 16, 8, 8, layout="kHWC8"))
+    assert changes(one_layer(), one_layer(extra)) == {}
+    side = layers_side([Layer(index=0, name="TrainStation1", type="TrainStation")], None)
+    assert (side.precision, side.precision_in, side.tactic) == (None, None, None)
+    assert changes_between(side, side) == ()
 
 
 @pytest.mark.parametrize(
@@ -60,38 +77,6 @@ def test_one_property_differs(b: Layer, expected) -> None:
     assert changes(one_layer(), b) == expected
 
 
-def test_what_is_not_known_is_no_difference() -> None:
-    blank = Tensor(name="x")
-    known = one_layer(tactic_name=None)
-    unknown = one_layer(blank, blank)
-    assert changes(known, unknown) == {}
-    assert changes(unknown, known) == {}
-
-
-def test_a_dynamic_dimension_is_no_difference() -> None:
-    assert changes(one_layer(), one_layer(tensor("x", None, 3, None, 8))) == {}
-
-
-def test_row_major_is_row_major_in_any_spelling() -> None:
-    linear = one_layer(tensor("x", 4, 3, 8, 8, layout="kLINEAR"))
-    packed = one_layer(tensor("x", 4, 3, 8, 8, layout="kHWC8"))
-    assert changes(one_layer(), linear) == {}
-    assert "format" in changes(linear, packed)
-
-
-def test_the_hash_of_a_myelin_kernel_is_no_other_tactic() -> None:
-    first, second = (one_layer(tactic_name=f"__myl_Res_0x{one}") for one in ("63adb2", "ffff00"))
-    assert changes(first, second) == {}
-    assert changes(first, one_layer(tactic_name="__myl_Mul_0x63adb2")) == {
-        "tactic": ("__myl_Res_0x63adb2", "__myl_Mul_0x63adb2")
-    }
-
-
-def test_a_residual_input_that_only_one_side_has_is_no_other_format() -> None:
-    extra = (tensor("x", 4, 3, 8, 8), tensor("shortcut", 4, 16, 8, 8, layout="kHWC8"))
-    assert changes(one_layer(), one_layer(extra)) == {}
-
-
 def test_a_group_is_seen_from_outside() -> None:
     inside = tensor("inside", 4, 16, 8, 8, dtype=FP16)
     conv = one_layer(write=inside, onnx_nodes=("c",), tactic_name="t")
@@ -112,9 +97,3 @@ def test_a_group_is_seen_from_outside() -> None:
     )
     assert (side.tactic, side.onnx_nodes, side.time_ms) == ("t + ?", ("c",), 1.5)
     assert layers_side([conv, pool, *more], None).type == "3 Convolution + Pooling"
-
-
-def test_layers_without_tensors() -> None:
-    side = layers_side([Layer(index=0, name="TrainStation1", type="TrainStation")], None)
-    assert (side.precision, side.precision_in, side.tactic) == (None, None, None)
-    assert changes_between(side, side) == ()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -74,20 +72,25 @@ def test_every_way_to_differ() -> None:
     assert [one.conversion for one in found.reformats_added] == ["FP16 NCHW → FP32 NCHW"]
 
 
-def test_duplicate_names_keep_their_own_times() -> None:
+def test_duplicate_names_equal_plans_and_empty_plans_add_nothing() -> None:
     found = compared(network_a(), network_b())
     twins = [one for one in found.layers if one.a and one.a.names == ("same/x",)]
     assert [(one.a_ms, one.b_ms) for one in twins] == [(0.75, 0.75), (0.75, 0.8125)]
-
-
-def test_a_plan_with_itself_differs_in_nothing() -> None:
     found = compared(network_a(), network_a())
     check_sums(found)
-    assert found.difference_ms == 0
-    assert found.difference_pct == 0
+    assert (found.difference_ms, found.difference_pct) == (0, 0)
     assert {one.cause for one in found.explanations} == {Cause.NOTHING}
     assert not any(one.is_changed or one.differs_by(0) for one in found.layers)
     assert all(one.share_pct is None for one in found.layers)
+    nothing = (Plan(name="none", layers=()), Profile(source="trtexec", layers=()))
+    found = compare_layers(nothing, nothing)
+    assert (found.layers, found.explanations, found.difference_ms) == ((), (), None)
+    a = network_a()
+    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="conv1/x", mean_ms=1.0),))
+    found = compare_layers((a.plan("a"), profile), (a.plan("b"), profile))
+    assert found.difference_ms == 0
+    assert named(found, "head/x").difference_ms is None
+    check_sums(found)
 
 
 def test_exchanged_plans_give_the_mirror_image() -> None:
@@ -155,15 +158,12 @@ def test_reasons_of_any_plans_add_up_and_turn_round(a, b, more_a, more_b) -> Non
         assert len(there.explanations) == len(back.explanations)
 
 
-def test_times_outside_the_layers_are_named() -> None:
+def test_times_outside_the_layers_or_on_one_side_are_named() -> None:
     found = compared(network_a(), network_b(), extra_ms=(0.5, 0.125))
     check_sums(found)
     (outside,) = [one for one in found.explanations if one.cause is Cause.OUTSIDE]
     assert (outside.a_ms, outside.b_ms, outside.difference_ms) == (0.5, 0.125, -0.375)
     assert outside.members == ()
-
-
-def test_a_time_on_one_side_only_is_named() -> None:
     b = network_b()
     b.times[-2] = None  # still/x
     found = compared(network_a(), b)
@@ -191,31 +191,13 @@ def test_without_times_on_both_sides_the_structure_is_compared(timed) -> None:
     assert named(found, "conv1/x").a_ms == (2.0 if timed[0] else None)
 
 
-def test_another_batch_is_the_reason_before_the_precision() -> None:
+def test_the_layers_that_changed_go_first_and_the_batch_before_the_precision() -> None:
     found = compared(network_a(1), network_b(8))
     check_sums(found)
     conv = named(found, "conv1/x")
     assert {one.what for one in conv.changes} >= {"batch", "precision"}
     assert cause_of(conv) is Cause.BATCH
     assert any(one.detail == "1 → 8" for one in found.explanations)
-
-
-def test_empty_plans() -> None:
-    nothing = (Plan(name="none", layers=()), Profile(source="trtexec", layers=()))
-    found = compare_layers(nothing, nothing)
-    assert (found.layers, found.explanations, found.difference_ms) == ((), (), None)
-
-
-def test_layers_of_a_plan_without_a_time_at_all_add_nothing() -> None:
-    a = network_a()
-    profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="conv1/x", mean_ms=1.0),))
-    found = compare_layers((a.plan("a"), profile), (a.plan("b"), profile))
-    assert found.difference_ms == 0
-    assert named(found, "head/x").difference_ms is None
-    check_sums(found)
-
-
-def test_the_layers_that_changed_go_first() -> None:
     found = compared(network_a(), network_b()).by_difference()
     changed = [one.is_changed for one in found]
     assert changed == sorted(changed, reverse=True)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ def summary(run: Run, **more) -> PlanSummary:
     return compared_plan(run, label="A", **more).summary
 
 
-def test_a_plan_in_a_line() -> None:
+def test_a_plan_in_a_line_with_and_without_a_profile() -> None:
     found = summary(run_b())
     assert (found.name, found.gpu, found.tensorrt, found.batch) == (
         "net b",
@@ -36,9 +34,6 @@ def test_a_plan_in_a_line() -> None:
     by_precision = {one.key: (one.layers, one.time_ms) for one in found.by_precision}
     assert by_precision == {"FP16": (2, 1.0), "FP32": (5, 3.1875)}
     assert sum(one.time_ms or 0 for one in found.by_type) == found.sum_ms
-
-
-def test_without_a_profile_layers_are_counted_and_not_timed() -> None:
     found = summary(run_a(timed=False))
     assert found.sum_ms is None
     assert found.sum_per_item_ms is None
@@ -47,15 +42,14 @@ def test_without_a_profile_layers_are_counted_and_not_timed() -> None:
         "Pooling": (1, None),
         "Reformat": (1, None),
     }
-
-
-def test_a_time_without_a_layer_is_of_no_known_type() -> None:
     found = summary(run_a(extra_ms=0.5))
     assert {one.key: one.time_ms for one in found.by_type}[None] == 0.5
     assert sum(one.time_ms or 0 for one in found.by_type) == pytest.approx(found.sum_ms)
+    with pytest.raises(UsageError, match="no plan to compare"):
+        summary(measured_run())
 
 
-def test_printed_latencies() -> None:
+def test_samples_go_before_what_was_printed() -> None:
     printed = ReportedSummary(metric="gpu_compute", mean_ms=2.5, median_ms=2.25)
     tool = report(summaries=(printed,), throughput_per_s=100.0)
     found = summary(network_a().run("a", report=tool))
@@ -65,9 +59,6 @@ def test_printed_latencies() -> None:
     assert found.latency("gpu_compute") == figure
     assert found.latency("latency") is None
     assert found.items_per_s == 400.0
-
-
-def test_samples_go_before_what_was_printed() -> None:
     values = frozen(1 + 0.01 * np.random.default_rng(1).random(500))
     printed = ReportedSummary(metric="gpu_compute", mean_ms=2.5)
     run = network_a().run("a", report=report(summaries=(printed,)))
@@ -75,11 +66,10 @@ def test_samples_go_before_what_was_printed() -> None:
     (figure,) = summary(run).latencies
     assert (figure.source, figure.n) == ("samples", 500)
     assert figure.median_ms == pytest.approx(np.median(values), rel=1e-3)
-    assert figure.median_interval is not None
     assert figure.median_interval.low <= figure.median_ms <= figure.median_interval.high
 
 
-def test_throughput_of_queries_without_a_batch_is_not_of_items() -> None:
+def test_throughput_needs_the_batch_that_was_fed() -> None:
     run = replace(network_a().run("a", report=report(throughput_per_s=9.0)), inputs=())
     assert run.plan is not None
     scalar = IOTensor(tensor=Tensor(name="image", shape=()), mode="input")
@@ -90,15 +80,17 @@ def test_throughput_of_queries_without_a_batch_is_not_of_items() -> None:
     )
     found = summary(run)
     assert (found.batch, found.items_per_s, found.sum_per_item_ms) == (None, None, None)
-
-
-def test_a_dynamic_batch_is_what_was_fed() -> None:
     run = run_a()
     assert run.plan is not None
     dynamic = IOTensor(tensor=Tensor(name="image", shape=(None, 3, 16, 16)), mode="input")
     fed = Tensor(name="image", shape=(16, 3, 16, 16))
     run = replace(run, plan=replace(run.plan, io=(dynamic,)), inputs=(fed,))
     assert summary(run).batch == 16
+    run = replace(network_a().run("x", timed=False), plan=several())
+    layers = {index: summary(run, plan_profile=index).totals.layers for index in (0, 1)}
+    assert all(0 < count < len(several().layers) for count in layers.values())
+    with pytest.raises(UsageError, match="profile 7"):
+        summary(run, plan_profile=7)
 
 
 def test_the_version_of_a_measured_run_is_that_of_its_environment() -> None:
@@ -108,16 +100,3 @@ def test_the_version_of_a_measured_run_is_that_of_its_environment() -> None:
     found = summary(run)
     assert (found.tensorrt, found.gpu) == ("10.3.0", None)
     assert found.latency("latency") is not None
-
-
-def test_one_optimisation_profile_of_several() -> None:
-    run = replace(network_a().run("x", timed=False), plan=several())
-    layers = {index: summary(run, plan_profile=index).totals.layers for index in (0, 1)}
-    assert all(0 < count < len(several().layers) for count in layers.values())
-    with pytest.raises(UsageError, match="profile 7"):
-        summary(run, plan_profile=7)
-
-
-def test_a_run_without_a_plan() -> None:
-    with pytest.raises(UsageError, match="no plan to compare"):
-        summary(measured_run())

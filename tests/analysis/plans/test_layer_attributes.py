@@ -1,5 +1,3 @@
-"""Attributes of layers, of convolutions, fused ones, pooling and reformats."""
-
 from enginescope.analysis.plans.layer_attributes import attributes_of
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, Weights
@@ -26,16 +24,13 @@ def test_a_convolution_has_all_of_its_attributes() -> None:
     }
 
 
-def test_a_fused_convolution_says_its_own_and_a_pooling_its_window() -> None:
+def test_a_fused_convolution_a_pooling_and_weights_say_their_own() -> None:
     fused = {"ConvKernel": [3, 3], "ConvActivation": "NONE", "PoolingStride": [2, 2]}
     found = attributes_of(Layer(index=0, name="fused", type="ConvActPool", attributes=fused))
     assert found == {"kernel": "3×3", "stride": "2×2"}
     pooling = {"WindowSize": [7, 7], "PrePadding": [0, 0], "PostPadding": [1, 1]}
     found = attributes_of(Layer(index=0, name="pool", type="Pooling", attributes=pooling))
     assert found == {"kernel": "7×7", "padding": "0×0 before, 1×1 after"}
-
-
-def test_the_type_of_weights_is_that_of_the_kernel() -> None:
     weights = (
         Weights(role="Bias", dtype=DataType.FP32, count=8),
         Weights(role="Weights", dtype=DataType.INT8, count=72),

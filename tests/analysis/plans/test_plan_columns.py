@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -140,18 +138,12 @@ def test_fields_of_the_file(values: tuple, expected: list) -> None:
     assert [type(one) for one in found] == [type(one) for one in expected]
 
 
-def test_a_field_whose_name_is_taken() -> None:
+def test_a_field_whose_name_is_taken_and_no_rows() -> None:
     layer = Layer(index=0, name="a", attributes={"type": "odd"})
     found = columns(Plan(name="p", layers=(layer,)))
     assert (found["type"], found["raw.type"]) == (["unknown"], ["odd"])
-
-
-def test_no_rows() -> None:
     found = plan_columns(facts_of(Plan(name="p", layers=())), [])
     assert {len(one) for one in found.values()} == {0}
-
-
-def test_names_are_not_given_twice() -> None:
     names = [one.name for one in COLUMNS]
     assert len(set(names)) == len(names)
     assert all(one.meaning for one in COLUMNS)

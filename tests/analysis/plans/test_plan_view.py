@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
@@ -23,7 +21,7 @@ PROFILE = Profile(
 )
 
 
-def test_layers() -> None:
+def test_layers_and_names_without_a_profile_a_gpu_or_a_model() -> None:
     view = PlanView(PLAN)
     assert len(view.all_layers) == 5
     assert [one.name for one in view.layers] == ["copy for conv", "conv + relu", "head_myl0_2"]
@@ -32,19 +30,12 @@ def test_layers() -> None:
     assert [one.name for one in view.by_type("Convolution")] == ["conv + relu"]
     assert view.by_type("Pooling") == ()
     assert [one.tensor.name for one in view.tensors][:2] == ["image", "packed"]
-    assert view.totals.active_layers == 3
-    assert repr(view) == "<PlanView engine: 3 layers>"
-
-
-def test_names_that_repeat() -> None:
+    assert (view.totals.active_layers, repr(view)) == (3, "<PlanView engine: 3 layers>")
     layers = tuple(Layer(index=i, name=name) for i, name in enumerate("aba"))
     view = PlanView(Plan(name="p", layers=layers))
     assert view.find("a") == layers[0]
     assert view.find_all("a") == (layers[0], layers[2])
     assert (view.find("c"), view.find_all("c")) == (None, ())
-
-
-def test_without_a_profile_a_gpu_or_a_model() -> None:
     view = PlanView(PLAN)
     conv = view.find("conv + relu")
     assert conv is not None
@@ -53,21 +44,14 @@ def test_without_a_profile_a_gpu_or_a_model() -> None:
     assert view.columns()["latency.avg_time"] == [None, None, None]
 
 
-def test_times_and_work() -> None:
+def test_times_work_and_the_gpu() -> None:
     view = PlanView(PLAN, PROFILE, gpu="NVIDIA H200")
     conv = view.find("conv + relu")
     assert conv is not None
-    timing = view.time_of(conv)
-    assert timing is not None
-    assert (timing.time_ms, view.total_ms) == (3.0, 4.0)
-    assert view.work_of(conv).macs == 64 * 4 * 27
-    assert view.roofline is not None
-    assert view.roofline.gpu.name == "H200"
+    assert (view.time_of(conv).time_ms, view.total_ms) == (3.0, 4.0)
+    assert (view.work_of(conv).macs, view.roofline.gpu.name) == (64 * 4 * 27, "H200")
     assert [one.position for one in view.roofline.worst()] == [1, 4]
     assert repr(view) == "<PlanView engine: 3 layers, 4 ms>"
-
-
-def test_the_gpu() -> None:
     own = GpuLimits(name="own", memory_gb_per_s=1.0, peak_tflops={})
     assert PlanView(PLAN, gpu=own).gpu is own
     with pytest.raises(UsageError, match="GPU A100") as caught:
@@ -84,11 +68,10 @@ def test_a_model_tells_what_kernels_compute() -> None:
     assert PlanView(plan, onnx=graph).work_of(kernel).macs == 24
 
 
-def test_columns_by_type() -> None:
+def test_columns_by_type_and_frames() -> None:
     view = PlanView(PLAN, PROFILE)
     found = view.columns("Convolution")
-    assert found["Name"] == ["conv + relu"]
-    assert found["Kernel"] == [[3, 3]]
+    assert (found["Name"], found["Kernel"]) == (["conv + relu"], [[3, 3]])
     assert "Origin" not in found
     assert "latency.median_time" not in found
     assert view.columns("Pooling") == {"Name": []}
@@ -96,22 +79,16 @@ def test_columns_by_type() -> None:
     assert every["Kernel"] == [None, [3, 3], None]
     every.clear()
     assert view.columns() != {}
-
-
-def test_frames() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
     view = PlanView(PLAN, PROFILE, gpu="T4")
     names = list(view.columns())
     pandas = view.to_pandas()
-    assert list(pandas.columns) == names
-    assert pandas["latency.avg_time"].sum() == 4.0
-    assert view.to_polars().columns == names
-    assert view.to_arrow().column_names == names
+    assert (list(pandas.columns), pandas["latency.avg_time"].sum()) == (names, 4.0)
+    assert (view.to_polars().columns, view.to_arrow().column_names) == (names, names)
     assert view.to_pandas("Convolution")["attr.macs"].tolist() == [64 * 4 * 27]
-    assert view.to_polars("Reformat").height == 1
-    assert view.to_arrow("gemm").num_rows == 1
+    assert (view.to_polars("Reformat").height, view.to_arrow("gemm").num_rows) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +122,6 @@ def test_the_bundled_model_whole(data, convnet) -> None:
     plan, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), "a")
     profile, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), "a")
     view = PlanView(plan, profile, gpu="NVIDIA H200", onnx=read_onnx_graph(convnet))
-    assert view.roofline is not None
     assert view.onnx_map is not None
     assert view.roofline.unknown == 0
     assert 0 < view.roofline.saving_ms() < view.total_ms
@@ -155,7 +131,6 @@ def test_limits_are_held_against_the_times_that_lint_counts() -> None:
     whole = WholeRequest("gpu_compute", 3.5)
     view = PlanView(PLAN, PROFILE, gpu="H200", whole=whole)
     counted = LintView(LintInput(plan=PLAN, profile=PROFILE, whole=whole)).times_ms
-    assert view.roofline is not None
     times = {view.plan.layers[one.position].index: one.time_ms for one in view.roofline.layers}
     assert {index: ms for index, ms in times.items() if ms is not None} == counted
     assert sum(counted.values()) == pytest.approx(view.engine_ms) == pytest.approx(3.5)

@@ -4,8 +4,6 @@ Each function takes the kind, the reference's samples, an honest run's samples a
 returns the wrong samples, or None where the kind has no such error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +18,6 @@ Error = Callable[[Kind, Arrays, Arrays, Any], "Arrays | None"]
 def _on_channel(
     kind: Kind, reference: Arrays, honest: Arrays, change: Callable[[Any], Any]
 ) -> Arrays | None:
-    """Return the samples with one channel changed."""
     if kind.axis is None or honest[0].dtype == object:
         return None
     target, made = kind.target(reference), []
@@ -39,18 +36,17 @@ def _cast(values: Any, dtype: Any) -> Any:
 
 
 def _numeric(honest: Arrays, change: Callable[[Any], Any]) -> Arrays | None:
-    """Return all samples with their numbers changed."""
     if honest[0].dtype == object or honest[0].dtype == bool:
         return None
     return [_cast(change(one.astype(np.float64)), one.dtype) for one in honest]
 
 
-def zeroed_channel(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
-    return _on_channel(kind, reference, honest, lambda x: 0 * x)
+def _each_channel(change: Callable[[Any], Any]) -> Error:
+    return lambda kind, reference, honest, rng: _on_channel(kind, reference, honest, change)
 
 
-def channel_halved(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
-    return _on_channel(kind, reference, honest, lambda x: 0.5 * x)
+def _each_number(change: Callable[[Any], Any]) -> Error:
+    return lambda kind, reference, honest, rng: _numeric(honest, change)
 
 
 def channel_offset(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
@@ -73,20 +69,6 @@ def swapped_channels(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) ->
         wrong[[target, other]] = wrong[[other, target]]
         made.append(np.moveaxis(wrong, 0, kind.axis))
     return made
-
-
-def all_one_percent_larger(
-    kind: Kind, reference: Arrays, honest: Arrays, rng: Any
-) -> Arrays | None:
-    return _numeric(honest, lambda x: 1.01 * x)
-
-
-def all_halved(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
-    return _numeric(honest, lambda x: 0.5 * x)
-
-
-def sign_flipped(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
-    return _numeric(honest, lambda x: -x)
 
 
 def saturated(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
@@ -207,13 +189,13 @@ def best_two_swapped(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) ->
 
 
 ERRORS: dict[str, Error] = {
-    "zeroed channel": zeroed_channel,
-    "channel × 0.5": channel_halved,
+    "zeroed channel": _each_channel(lambda x: 0 * x),
+    "channel × 0.5": _each_channel(lambda x: 0.5 * x),
     "channel + its spread": channel_offset,
     "swapped channels": swapped_channels,
-    "all × 1.01": all_one_percent_larger,
-    "all × 0.5": all_halved,
-    "sign flipped": sign_flipped,
+    "all × 1.01": _each_number(lambda x: 1.01 * x),
+    "all × 0.5": _each_number(lambda x: 0.5 * x),
+    "sign flipped": _each_number(lambda x: -x),
     "saturated at ¼ of the range": saturated,
     "one INT8 scale for all": shared_scale,
     "swapped samples": swapped_samples,

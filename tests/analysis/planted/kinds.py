@@ -1,7 +1,5 @@
 """Outputs of 18 kinds, with values as models of that kind give them, and honest noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,25 +20,16 @@ CLASSES, VOCABULARY, CHARACTERS = 200, 300, 60
 class Kind:
     """One kind of output.
 
-    Attributes
-    ----------
-    draw : callable
-        Values before the last activation, one array per sample.
-    view : callable
-        What a user sees.
-    finish : callable
-        The last activation.
-    scale : callable or None
-        Scale of the noise, in the shape of a sample or one that broadcasts to it; None: the
-        standard deviation of each channel over the samples.
-    axis : int or None
-        Axis of the channels in the output.
-    rows : int
-        Axis of the rows: items, positions, boxes.
-    target : callable
-        Output samples -> a channel that the user depends on.
-    is_exact : bool
-        Whether honest runs are equal, as those of indices and texts are.
+    Attributes:
+        draw: Values before the last activation, one array per sample.
+        view: What a user sees.
+        finish: The last activation.
+        scale: Scale of the noise, in the shape of a sample or one that broadcasts to it; None: the
+            standard deviation of each channel over the samples.
+        axis: Axis of the channels in the output.
+        rows: Axis of the rows: items, positions, boxes.
+        target: Output samples -> a channel that the user depends on.
+        is_exact: Whether honest runs are equal, as those of indices and texts are.
     """
 
     name: str
@@ -66,7 +55,6 @@ class Kind:
         return made
 
     def reference(self, latent: Arrays) -> Arrays:
-        """Return the right outputs."""
         if self.is_exact:
             return latent
         return [self.finish(one).astype(np.float32) for one in latent]
@@ -121,10 +109,6 @@ def _classified(rng: Any, items: int, classes: int) -> Any:
     return scores
 
 
-def _probabilities(rng: Any) -> Arrays:
-    return [_classified(rng, 3, CLASSES) for _ in range(SAMPLES)]
-
-
 def _token_logits(rng: Any) -> Arrays:
     return [3 * _classified(rng, 12, VOCABULARY)[None] - 5 for _ in range(SAMPLES)]
 
@@ -141,10 +125,6 @@ def _visible_scale(values: Any) -> Any:
     return 3.0 * (values > -1e8)
 
 
-def _embeddings(rng: Any) -> Arrays:
-    return [rng.standard_normal((6, 64)) for _ in range(SAMPLES)]
-
-
 def _smooth(rng: Any, height: int, width: int) -> Any:
     rows, columns = np.linspace(0, 1, height)[:, None], np.linspace(0, 1, width)
     value = rng.uniform(0, 2) * rows + rng.uniform(0, 2) * columns**2
@@ -153,10 +133,6 @@ def _smooth(rng: Any, height: int, width: int) -> Any:
         inside = (rows - y) ** 2 + (columns - x) ** 2 < (0.1 + 0.2 * size) ** 2
         value = np.where(inside, rng.uniform(0, 5), value)
     return value
-
-
-def _depth(rng: Any) -> Arrays:
-    return [(5 + _smooth(rng, 32, 48))[None, None] for _ in range(SAMPLES)]
 
 
 def _segmentation(rng: Any) -> Arrays:
@@ -210,18 +186,10 @@ def _anchor_scale(values: Any) -> Any:
     return np.array([16.0] * 4 + [2.0] * (values.shape[1] - 4))[None, :, None]
 
 
-def _detector_rows(rng: Any) -> Arrays:
-    return [one[:, :, :300].swapaxes(1, 2) for one in _anchors(rng)]
-
-
 def _anchor_target(outputs: Arrays) -> int:
     """Return the row of the class with the best score."""
     (scores,) = outputs[0][:, 4:]
     return 4 + int(scores.max(1).argmax())
-
-
-def _row_target(outputs: Arrays) -> int:
-    return _anchor_target([one.swapaxes(1, 2) for one in outputs])
 
 
 def _ocr(rng: Any) -> Arrays:
@@ -235,10 +203,6 @@ def _ocr(rng: Any) -> Arrays:
     return made
 
 
-def _first_character(outputs: Arrays) -> int:
-    return int(outputs[0][0, 1].argmax())
-
-
 def _hidden(rng: Any) -> Arrays:
     scale = np.exp(rng.standard_normal(96))
     scale[[7, 40]] = 600.0, 150.0
@@ -246,30 +210,14 @@ def _hidden(rng: Any) -> Arrays:
     return [(shift + scale * rng.standard_normal((20, 96)))[None] for _ in range(SAMPLES)]
 
 
-def _scalars(rng: Any) -> Arrays:
-    return [rng.uniform(20, 60, (1,)) for _ in range(12)]
-
-
 def _dynamic(rng: Any) -> Arrays:
     scale = np.array([200.0, 200, 40, 40, 1, 0.1, 3, 0.5])
     return [scale * rng.standard_normal((count, 8)) for count in (5, 17, 9, 30)]
 
 
-def _codes(rng: Any) -> Arrays:
-    return [rng.integers(-100, 100, (6, 32)).astype(np.int8) for _ in range(SAMPLES)]
-
-
 def _picture(rng: Any) -> Arrays:
     maps = [np.stack([_smooth(rng, 24, 24) for _ in range(3)]) for _ in range(SAMPLES)]
     return [np.clip(30 * one, 0, 255).astype(np.uint8)[None] for one in maps]
-
-
-def _ids(rng: Any) -> Arrays:
-    return [rng.integers(1, 30_000, (2, 16)) for _ in range(SAMPLES)]
-
-
-def _mask(rng: Any) -> Arrays:
-    return [(_smooth(rng, 24, 24) > 1.5)[None] for _ in range(SAMPLES)]
 
 
 def _words(rng: Any) -> Arrays:
@@ -280,32 +228,41 @@ def _words(rng: Any) -> Arrays:
 KINDS = {
     one.name: one
     for one in (
-        Kind("classification", _probabilities, views.classes, softmax, target=_best_of_first,
-             scale=lambda _: 1.0),
+        Kind("classification", lambda rng: [_classified(rng, 3, CLASSES) for _ in range(SAMPLES)],
+             views.classes, softmax, target=_best_of_first, scale=lambda _: 1.0),
         Kind("tokens", _token_logits, views.tokens, rows=1, target=_best_of_first,
              scale=lambda _: 3.0),
-        Kind("embeddings", _embeddings, views.neighbors, unit),
-        Kind("depth", _depth, views.blocks, axis=None, rows=2),
+        Kind("embeddings", lambda rng: [rng.standard_normal((6, 64)) for _ in range(SAMPLES)],
+             views.neighbors, unit),
+        Kind("depth", lambda rng: [(5 + _smooth(rng, 32, 48))[None, None] for _ in range(SAMPLES)],
+             views.blocks, axis=None, rows=2),
         Kind("segmentation", _segmentation, views.pixels, axis=1, rows=2,
              target=lambda outputs: int(np.bincount(outputs[0][0].argmax(0).ravel()).argmax())),
         Kind("boxes n×6", _boxes, views.boxes, _finish_boxes, _box_scale, target=lambda _: 4),
         Kind("YOLO 22×2100", _anchors, views.anchors, _finish_anchors, _anchor_scale, axis=1,
              rows=2, target=_anchor_target),
-        Kind("YOLO rows 300×22", _detector_rows, views.detector_rows,
+        Kind("YOLO rows 300×22",
+             lambda rng: [one[:, :, :300].swapaxes(1, 2) for one in _anchors(rng)],
+             views.detector_rows,
              lambda x: _finish_anchors(x.swapaxes(1, 2)).swapaxes(1, 2),
              lambda x: _anchor_scale(x.swapaxes(1, 2)).swapaxes(1, 2), rows=1,
-             target=_row_target),
-        Kind("OCR", _ocr, views.texts, softmax, target=_first_character, rows=1,
-             scale=lambda _: 1.0),
+             target=lambda outputs: _anchor_target([one.swapaxes(1, 2) for one in outputs])),
+        Kind("OCR", _ocr, views.texts, softmax, rows=1, scale=lambda _: 1.0,
+             target=lambda outputs: int(outputs[0][0, 1].argmax())),
         Kind("masked logits", _masked_logits, views.tokens, rows=1, target=_best_of_first,
              scale=_visible_scale),
         Kind("hidden states", _hidden, views.columns, rows=1, target=lambda _: 3),
-        Kind("int8", _codes, views.elements, is_exact=True),
+        Kind("int8",
+             lambda rng: [rng.integers(-100, 100, (6, 32)).astype(np.int8) for _ in range(SAMPLES)],
+             views.elements, is_exact=True),
         Kind("uint8", _picture, views.elements, axis=1, rows=2, is_exact=True),
-        Kind("int64", _ids, views.elements, is_exact=True),
-        Kind("bool", _mask, views.elements, axis=None, rows=1, is_exact=True),
+        Kind("int64", lambda rng: [rng.integers(1, 30_000, (2, 16)) for _ in range(SAMPLES)],
+             views.elements, is_exact=True),
+        Kind("bool", lambda rng: [(_smooth(rng, 24, 24) > 1.5)[None] for _ in range(SAMPLES)],
+             views.elements, axis=None, rows=1, is_exact=True),
         Kind("string", _words, views.elements, axis=None, is_exact=True),
-        Kind("scalars", _scalars, views.numbers, axis=None),
+        Kind("scalars", lambda rng: [rng.uniform(20, 60, (1,)) for _ in range(12)],
+             views.numbers, axis=None),
         Kind("dynamic rows", _dynamic, views.dynamic_columns, target=lambda _: 5),
     )
 }  # fmt: skip

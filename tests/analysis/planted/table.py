@@ -1,7 +1,5 @@
 """Planted errors and honest noise, judged by the comparison; and what it gets wrong."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,13 +26,9 @@ _BEYOND = 4.0
 class Case:
     """One kind, row and error, with what the comparison says.
 
-    Attributes
-    ----------
-    is_visible : bool
-        Whether a user sees more than honest noise.
-    passes : bool
-    codes : frozenset of str
-        Reasons why it fails.
+    Attributes:
+        is_visible: Whether a user sees more than honest noise.
+        codes: Reasons why it fails.
     """
 
     kind: str
@@ -46,7 +40,6 @@ class Case:
 
     @property
     def is_false_pass(self) -> bool:
-        """Whether a visible error passes."""
         return self.is_visible and self.passes
 
 
@@ -56,14 +49,12 @@ def _seed(*parts: Any) -> int:
 
 @lru_cache(maxsize=64)
 def outputs(name: str, seed: int) -> tuple[Arrays, Arrays]:
-    """Return the values before the last activation, and the reference outputs."""
     kind = KINDS[name]
     latent = kind.draw(np.random.default_rng(_seed(name, seed)))
     return latent, kind.reference(latent)
 
 
 def honest(name: str, row: str, seed: int, draw: int = -1, gain: float = 1.0) -> Arrays:
-    """Return an honest run's outputs."""
     latent, _ = outputs(name, seed)
     rng = np.random.default_rng(_seed(name, row, seed, draw, gain))
     return KINDS[name].noisy(latent, row, rng, gain)
@@ -115,10 +106,9 @@ def planted(kind: Kind, row: str, error: str, seed: int) -> Arrays | None:
 def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: bool) -> SideDiff:
     """Return the comparison's verdict.
 
-    Parameters
-    ----------
-    with_noise : bool
-        Whether the rounded reference is known: an honest run that shares no noise with others.
+    Args:
+        with_noise: Whether the rounded reference is known: an honest run that shares no noise with
+            others.
     """
     _, reference = outputs(name, seed)
     rounds = with_noise and row != "fp32"
@@ -127,7 +117,6 @@ def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: boo
 
 
 def cases(kind: Kind, row: str, seed: int = 0, *, with_noise: bool = True) -> Iterator[Case]:
-    """Yield each error planted in one kind of output."""
     for error in ERRORS:
         wrong = planted(kind, row, error, seed)
         if wrong is None:
@@ -146,7 +135,6 @@ def cases(kind: Kind, row: str, seed: int = 0, *, with_noise: bool = True) -> It
 def honest_failures(
     kind: Kind, row: str, seeds: int, *, with_noise: bool = True
 ) -> list[tuple[int, frozenset[str]]]:
-    """Return the honest runs that fail, with the reasons."""
     failures = []
     for seed in range(seeds):
         found = judged(kind.name, row, seed, honest(kind.name, row, seed), with_noise=with_noise)

@@ -4,8 +4,6 @@ Each function takes all reference samples and all candidate samples of one outpu
 uses the code under test.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +18,9 @@ IOU = 0.5
 class View(NamedTuple):
     """What a user sees.
 
-    Attributes
-    ----------
-    decisions : numpy.ndarray
-        Compared for equality, one by one.
-    figures : numpy.ndarray
-        Units × values; the error of a unit is the root mean square over its values.
+    Attributes:
+        decisions: Compared for equality, one by one.
+        figures: Units × values; the error of a unit is the root mean square over its values.
     """
 
     decisions: Any
@@ -130,8 +125,7 @@ def anchors(reference: Arrays, candidate: Arrays) -> View:
         (each,) = one
         center, size, scores = each[:2], each[2:4], each[4:]
         best = np.nan_to_num(scores, nan=-np.inf).argmax(0)
-        corners = np.vstack([center - size / 2, center + size / 2])
-        return np.vstack([corners, scores.max(0), best]).T
+        return np.vstack([np.vstack([center - size / 2, center + size / 2]), scores.max(0), best]).T
 
     return _detected([rows(one) for one in reference], [rows(one) for one in candidate])
 
@@ -177,10 +171,8 @@ def dynamic_columns(reference: Arrays, candidate: Arrays) -> View:
 
 
 def numbers(reference: Arrays, candidate: Arrays) -> View:
-    """Each value by itself."""
     return View(np.zeros(0), np.concatenate([one.reshape(-1, 1) for one in candidate]))
 
 
 def elements(reference: Arrays, candidate: Arrays) -> View:
-    """Every element, equal or not."""
     return View(np.concatenate([one.ravel() for one in candidate]), NOTHING)

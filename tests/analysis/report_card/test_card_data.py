@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.report_card.card_data import (
@@ -16,9 +14,8 @@ from tests.analysis.card_plans import TIMES, layer, small_view, tensor, view_of
 TIME, FOOTPRINT = QUANTITIES["time"].value, QUANTITIES["footprint"].value
 
 
-def test_few_layers_are_points_of_their_own() -> None:
-    view = small_view()
-    found = clusters(view.facts, FOOTPRINT, TIME, lambda row: row.precision)
+def test_few_layers_are_points_of_their_own_and_what_has_no_place_is_counted() -> None:
+    found = clusters(small_view().facts, FOOTPRINT, TIME, lambda row: row.precision)
     assert [one.example.layer.name for one in found.points] == [
         "quantise",
         "conv",
@@ -27,11 +24,7 @@ def test_few_layers_are_points_of_their_own() -> None:
     ]
     conv = found.points[1]
     assert (conv.key, conv.layers, conv.y, conv.time_ms) == ("INT8", 1, 0.5, 0.5)
-    assert conv.x == (256 + 512 + 4 * 8 * 9) / 2**20
-    assert found.left_out == 0
-
-
-def test_what_has_no_place_is_counted() -> None:
+    assert (conv.x, found.left_out) == ((256 + 512 + 4 * 8 * 9) / 2**20, 0)
     found = clusters(small_view().facts, QUANTITIES["macs"].value, TIME, lambda _: "")
     assert (len(found.points), found.left_out) == (3, 1)
     assert clusters(small_view(timed=False).facts, FOOTPRINT, TIME, lambda _: "").left_out == 4
@@ -52,23 +45,19 @@ def test_many_layers_share_points_and_lose_no_time() -> None:
     assert all(low * 0.999 <= one.x <= high * 1.001 for one in found.points)
 
 
-def test_groups_add_up_and_come_by_time() -> None:
+def test_groups_add_up_and_come_by_time_else_by_number() -> None:
     groups = group_layers(small_view().facts, lambda row: row.layer.type)
     assert [one.key for one in groups] == ["Convolution", "Reformat", "gemm"]
     first = groups[0]
     assert (first.layers, first.timed) == (2, 2)
-    assert first.time_ms == pytest.approx(0.8)
-    assert first.share_pct == pytest.approx(80.0)
+    assert (first.time_ms, first.share_pct) == (pytest.approx(0.8), pytest.approx(80.0))
     assert sum(one.time_ms for one in groups) == pytest.approx(sum(TIMES.values()))
-
-
-def test_without_times_they_come_by_number_and_nothing_is_zero() -> None:
     groups = group_layers(small_view(timed=False).facts, lambda row: row.layer.type)
     assert groups[0].key == "Convolution"
     assert {(one.time_ms, one.share_pct, one.timed) for one in groups} == {(None, None, 0)}
 
 
-def test_each_quantity_is_its_column_in_other_units() -> None:
+def test_each_quantity_is_its_column_and_each_measure_shared_out_whole() -> None:
     view = small_view()
     columns = view.columns()
     units = {"macs": 1e6, "compute": 1e6, "bandwidth": 1e6}
@@ -77,25 +66,15 @@ def test_each_quantity_is_its_column_in_other_units() -> None:
         unit = 2**20 if name in mib else units.get(name, 1)
         for row, value in zip(view.facts, columns[one.column], strict=True):
             assert one.value(row) == (None if value is None else pytest.approx(value / unit))
-
-
-def test_an_unknown_name_is_told_what_there_is() -> None:
     with pytest.raises(UsageError, match="not a quantity") as caught:
         quantity_named("footprnt")
     assert "footprint" in caught.value.hint
-
-
-def test_each_measure_is_shared_out_whole() -> None:
+    assert "time" not in {one.measure for one in precision_rollup(small_view(timed=False).facts)}
     parts = precision_rollup(small_view().facts)
     shares = {(one.measure, one.precision): one.share_pct for one in parts}
-    assert shares["layers", "INT8"] == 50.0
-    assert shares["time", "INT8"] == pytest.approx(80.0)
+    assert (shares["layers", "INT8"], shares["time", "INT8"]) == (50.0, pytest.approx(80.0))
     assert ("MACs", "FP32") not in shares
     for measure in {one.measure for one in parts}:
         assert sum(one.share_pct for one in parts if one.measure == measure) == pytest.approx(100)
     weights = {one.precision: one.value for one in parts if one.measure == "weights"}
     assert weights == {"INT8": 4 * 8 * 9 + 8 * 9, "FP16": 512 * 10 * 2}
-
-
-def test_no_times_no_measure_of_time() -> None:
-    assert "time" not in {one.measure for one in precision_rollup(small_view(timed=False).facts)}

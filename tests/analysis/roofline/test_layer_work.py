@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import math
 from typing import Any
@@ -50,7 +48,7 @@ def layer(kind: str, reads: list[tuple], writes: list[tuple], **own: Any) -> Lay
     )
 
 
-def test_a_plan() -> None:
+def test_products_of_plans_and_kernels_that_are_inputs() -> None:
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
     copy, conv, no_op = (work for _, work in works_of(plan))
     assert (copy.macs, copy.source, copy.moved_bytes) == (None, None, 768 + 384)
@@ -60,21 +58,13 @@ def test_a_plan() -> None:
     assert (conv.compute_efficiency(None), conv.memory_efficiency(0.0)) == (None, None)
     assert no_op == LayerWork()
     assert copy.arithmetic_intensity is None
-
-
-def test_gemm_of_tensorrt_10() -> None:
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a")
     assert works_of(plan)[-1][1].macs == 2560
-
-
-def test_a_kernel_that_is_an_input_may_stand_before_the_data() -> None:
     shapes = [(8, 4, 3, 3), (1, 4, 8, 8)]
     one = layer(
         "Convolution", shapes, [(1, 8, 6, 6)], Kernel=[3, 3], Groups=1, ConvXAsActInputIdx=1
     )
-    found = matrix_product_of(one)
-    assert found is not None
-    assert found.macs == 36 * 8 * 36
+    assert matrix_product_of(one).macs == 36 * 8 * 36
 
 
 @pytest.mark.parametrize(("kind", "moved"), [("Slice", 32), ("Gather", 32), ("Shuffle", 216)])
@@ -97,9 +87,7 @@ def test_conv_act_pool() -> None:
         "ConvPaddingMode": "kEXPLICIT_ROUND_DOWN",
     }
     shapes = ([(32, 3, 224, 224)], [(32, 64, 56, 56)])
-    found = matrix_product_of(layer("ConvActPool", *shapes, **own))
-    assert found is not None
-    assert found.macs == 32 * 112 * 112 * 64 * 147
+    assert matrix_product_of(layer("ConvActPool", *shapes, **own)).macs == 32 * 112 * 112 * 64 * 147
     bare = {key: own[key] for key in ("ConvKernel", "ConvOutMaps")}
     assert matrix_product_of(layer("ConvActPool", [(1, 3, 9, 9)], [(1, 64, 4, 4)], **bare))
     for wrong in (
@@ -112,15 +100,16 @@ def test_conv_act_pool() -> None:
     assert matrix_product_of(layer("ConvActPool", [(32, 3, None, 224)], shapes[1], **own)) is None
 
 
-def test_fully_connected() -> None:
+def test_fully_connected_and_groups() -> None:
     kernel = Weights(role="Weights", dtype=DataType.FP16, count=5120)
     one = layer("FullyConnected", [(2, 512, 1, 1)], [(2, 10, 1, 1)], OutMaps=10, weights=(kernel,))
     found = matrix_product_of(one)
-    assert found is not None
     assert (found.m, found.n, found.k) == (2, 10, 512)
     assert matrix_product_of(layer("FullyConnected", [(2, 512)], [(2, 10)], OutMaps=10)) is None
     odd = layer("FullyConnected", [(2, 512)], [(2, 10)], OutMaps=7, weights=(kernel,))
     assert matrix_product_of(odd) is None
+    assert groups_of(Layer(index=0, name="a", attributes={"ConvGroups": 4})) == 4
+    assert groups_of(Layer(index=0, name="a", attributes={"Groups": 0})) is None
 
 
 @pytest.mark.parametrize(
@@ -150,18 +139,14 @@ def test_goldens(shared, name: str) -> None:
     stem = shared / "trex-examples" / name
     plan, _ = parse_plan(stem.with_name(f"{name}.graph.json").read_bytes(), name)
     profile, _ = parse_profile(stem.with_name(f"{name}.profile.json").read_bytes(), name)
-    joined = attribute(plan, profile)
-    every = zip(joined.layers, layer_work(plan), strict=True)
+    every = zip(attribute(plan, profile).layers, layer_work(plan), strict=True)
     found = [
         (one.layer, one.timing, work) for one, work in every if one.layer.type == "Convolution"
     ]
     assert sum(work.macs for _, _, work in found) == golden["sum_macs"]
     for (one, timing, work), row in zip(found, golden["per_layer"], strict=True):
         product = work.product
-        assert one.name == row["Name"]
-        assert product is not None
-        assert timing is not None
-        assert product.groups == row["groups"]
+        assert (one.name, product.groups) == (row["Name"], row["groups"])
         grouped = (product.m, product.n * product.groups, product.k * product.groups)
         assert (work.macs, *grouped) == (row["macs"], row["M"], row["N"], row["K"])
         left_out = sum(w.nbytes for w in one.weights if w.role == "Bias")
@@ -185,13 +170,6 @@ def test_the_same_network_computes_the_same(shared) -> None:
     stem = "trex-examples/resnet18-a100-"
     assert macs(f"{stem}qat-residual.engine") == macs(f"{stem}fp32.engine") == 58050347008
     assert macs("trt10-rtx3060/alexnet_fp16") == 714188480  # torchvision's AlexNet
-
-
-def test_groups() -> None:
-    one = Layer(index=0, name="a", attributes={"ConvGroups": 4})
-    assert groups_of(one) == 4
-    other = Layer(index=0, name="a", attributes={"Groups": 0})
-    assert groups_of(other) is None
 
 
 DIMS = st.integers(1, 9)
@@ -232,13 +210,15 @@ def test_what_goes_not_together(source, result, kernel, groups) -> None:
     assert deconvolution(source, result, kernel, groups) is None
 
 
-def test_deconvolution() -> None:
+def test_deconvolutions_and_windows() -> None:
     found = deconvolution((1, 48, 37, 37), (1, 48, 148, 148), (4, 4), 1)
     assert mnk(found) == (1369, 768, 48, 1)
     assert found
     assert found.macs == 37 * 37 * 48 * 48 * 16
-    grouped = deconvolution((2, 8, 5), (2, 4, 10), (2,), 4)
-    assert mnk(grouped) == (10, 2, 2, 4)
+    assert mnk(deconvolution((2, 8, 5), (2, 4, 10), (2,), 4)) == (10, 2, 2, 4)
+    assert pooled_extent(10, 3, 1, 0, 2) == 6
+    assert pooled_extent(2, 3, 1, 0, 1) is None
+    assert pooled_extent(8, 3, 0, 0, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -247,12 +227,6 @@ def test_deconvolution() -> None:
 )
 def test_windows_by_padding_mode(mode: str, expected: int) -> None:
     assert pooled_extent(224, 7, 2, 6, 1, mode) == expected
-
-
-def test_windows() -> None:
-    assert pooled_extent(10, 3, 1, 0, 2) == 6
-    assert pooled_extent(2, 3, 1, 0, 1) is None
-    assert pooled_extent(8, 3, 0, 0, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -313,5 +287,4 @@ def test_every_product_is_found_whatever_is_transposed(m, n, k, batch, flips) ->
     found = matrix_product((left, right), (*batch, m, n))
     whole = math.prod(batch) * m * n * k
     if math.prod(left) > 1 and math.prod(right) > 1:
-        assert found is not None
         assert found.macs == whole

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.claims.layer_claims import layer_times
@@ -42,7 +40,7 @@ def roofs(*parts: tuple[Layer, LayerWork, float | None]) -> Roofline:
     return roofline(plan, [work for _, work, _ in parts], GPU, joined)
 
 
-def test_bound_by_compute_or_memory() -> None:
+def test_bound_by_compute_or_memory_and_faster_than_the_limit_saves_nothing() -> None:
     heavy = LayerWork(macs=3_000_000_000, moved_bytes=1_000_000)
     light = LayerWork(macs=1_000_000, moved_bytes=2_000_000)
     found = roofs((layer(0), heavy, 6.0), (layer(1), light, 8.0))
@@ -53,17 +51,13 @@ def test_bound_by_compute_or_memory() -> None:
     assert [one.position for one in found.worst()] == [1, 0]
     assert (found.saving_ms(), found.saving_ms(1)) == (9.0, 6.0)
     assert found.unknown == 0
-
-
-def test_faster_than_the_limit_saves_nothing() -> None:
     found = roofs((layer(0), LayerWork(macs=1, moved_bytes=1_000_000), 0.5))
-    assert found.layers[0].distance == 0.5
-    assert found.layers[0].excess_ms == 0.0
+    assert (found.layers[0].distance, found.layers[0].excess_ms) == (0.5, 0.0)
     assert found.worst() == ()
     assert found.saving_ms() == 0
 
 
-def test_work_that_is_not_known() -> None:
+def test_work_times_or_precisions_that_are_not_known() -> None:
     moved = LayerWork(moved_bytes=1_000_000)
     found = roofs(
         (layer(0, "kgen"), moved, 3.0),
@@ -78,20 +72,13 @@ def test_work_that_is_not_known() -> None:
     assert (untimed.bound, untimed.distance, untimed.excess_ms) == ("compute", None, None)
     assert [one.position for one in found.worst()] == [1]
     assert found.unknown == 1
-
-
-def test_precisions_of_the_gpu() -> None:
     work = LayerWork(macs=1_000_000_000, moved_bytes=1)
     every = (layer(0, dtype=DataType.FP32), layer(1, dtype=DataType.FP8))
     single, eight = roofs(*((one, work, None) for one in every)).layers
     assert single.compute_ms == 2.0  # TF32 where there is none
     assert (eight.compute_ms, eight.is_partial) == (None, True)
     assert LayerRoof(position=0).distance is None
-
-
-def test_without_times() -> None:
-    plan = Plan(name="p", layers=(layer(0),))
-    found = roofline(plan, [LayerWork(macs=1, moved_bytes=1)], GPU)
+    found = roofline(Plan(name="p", layers=(layer(0),)), [LayerWork(macs=1, moved_bytes=1)], GPU)
     assert (found.layers[0].time_ms, found.unknown) == (None, 0)
 
 
@@ -102,8 +89,7 @@ def test_a_real_plan(shared) -> None:
     gpu = gpu_limits("A100 80GB PCIe")
     assert gpu is not None
     found = roofline(plan, layer_work(plan), gpu, attribute(plan, profile))
-    assert len(found.layers) == 25
-    assert found.unknown == 0
+    assert (len(found.layers), found.unknown) == (25, 0)
     assert not any(one.is_partial for one in found.layers)
     assert all(one.distance > 1 for one in found.layers)  # a batch of 32 outgrows the cache
     assert 0 < found.saving_ms() < layer_times(profile).sum_ms
@@ -130,9 +116,7 @@ def test_a_real_plan(shared) -> None:
     ],
 )
 def test_by_the_drivers_name_and_by_peoples(said: str, name: str) -> None:
-    found = gpu_limits(said)
-    assert found is not None
-    assert found.name == name
+    assert gpu_limits(said).name == name
 
 
 @pytest.mark.parametrize(
@@ -155,7 +139,6 @@ def test_others_are_not_known(said: str | None) -> None:
 @pytest.mark.parametrize("name", known_gpus())
 def test_the_table_is_sound(name: str) -> None:
     found = gpu_limits(name)
-    assert found is not None
     assert found.name == name
     peak = found.peak_tflops
     assert peak["FP16"] > peak["FP32"] > 0
@@ -167,45 +150,29 @@ def test_the_table_is_sound(name: str) -> None:
         assert peak["TF32"] >= peak["FP32"]
 
 
-def test_a_name_of_several_lists_those() -> None:
+def test_a_name_of_several_or_none_lists_those_near() -> None:
     with pytest.raises(UsageError) as caught:
         limits_of("NVIDIA A100")
     assert "several" in str(caught.value.why)
     assert caught.value.hint is not None
     assert "A100 80GB SXM" in caught.value.hint
     assert "H100" not in caught.value.hint
-
-
-def test_the_beginning_of_a_name_lists_those_that_begin_so() -> None:
     with pytest.raises(UsageError) as caught:
         limits_of("GeForce RTX 50")
     assert caught.value.hint == "take one of: RTX 5080, RTX 5090"
-
-
-def test_a_part_of_one_name_is_that_name() -> None:
     assert limits_of("4090").name == "RTX 4090"
-
-
-def test_a_name_of_several_is_the_one_that_the_files_name() -> None:
     files = [Device(name="NVIDIA A100 80GB PCIe")]
     assert limits_of("A100", files).name == "A100 80GB PCIe"
     assert other_gpu("A100", files) is None
     for others in ([Device(name="NVIDIA H200")], [Device(name="A100-SXM4-40GB"), *files]):
         with pytest.raises(UsageError):
             limits_of("A100", others)
-
-
-def test_a_name_of_none_says_what_is_near() -> None:
     with pytest.raises(UsageError) as caught:
         limits_of("RTX 3095")
     assert caught.value.hint is not None
     assert "RTX 309" in caught.value.hint
-
-
-def test_rates() -> None:
     found = GpuLimits(name="x", memory_gb_per_s=2000, peak_tflops={"FP16": 312.0})
-    assert found.bytes_per_ms == 2e9
-    assert found.macs_per_ms("FP16") == 156e9
+    assert (found.bytes_per_ms, found.macs_per_ms("FP16")) == (2e9, 156e9)
     assert found.macs_per_ms("FP8") is None
 
 

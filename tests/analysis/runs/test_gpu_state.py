@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -47,7 +45,6 @@ def telemetry(*names: str, noise_w: float = 0.0, **changes) -> GpuTelemetry:
 @pytest.mark.parametrize("names", [(ENERGY, POWER), (POWER_INSTANT, POWER), (POWER,)])
 def test_joules_of_a_request_and_those_above_idle(names) -> None:
     found = energy_of(telemetry(*names, noise_w=3.0), batch=4)
-    assert found is not None
     assert found.method == ("counter" if ENERGY in names else "power")
     # 5 s for 1,000 requests: 5 ms each
     assert found.joules == pytest.approx(LOAD_W * 0.005, rel=0.01)
@@ -55,45 +52,32 @@ def test_joules_of_a_request_and_those_above_idle(names) -> None:
     assert found.per_item_j == pytest.approx(found.joules / 4)
     assert found.idle_w == pytest.approx(IDLE_W, rel=0.03)
     assert found.interval.low < LOAD_W * 0.005 < found.interval.high
-    assert found.net_interval is not None
     assert found.net_interval.low < (LOAD_W - IDLE_W) * 0.005 < found.net_interval.high
 
 
-def test_the_scatter_at_rest_widens_what_is_above_it() -> None:
+def test_what_was_not_reported_or_measured_at_rest_is_none_and_said() -> None:
     calm = energy_of(telemetry(ENERGY, POWER))
     restless = energy_of(telemetry(ENERGY, POWER, noise_w=40))
-    assert calm is not None
-    assert restless is not None
     assert calm.idle_interval is not None
     assert restless.idle_interval is not None
     widths = [one.idle_interval.high - one.idle_interval.low for one in (calm, restless)]
     assert widths[1] > 1.5 * widths[0]
     assert calm.interval == restless.interval  # by the counter alone
-
-
-def test_without_an_idle_stretch_nothing_is_subtracted() -> None:
     found = energy_of(telemetry(ENERGY, spans=SPANS[1:]))
-    assert found is not None
     assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
-
-
-def test_what_was_not_reported_is_none_and_not_zero() -> None:
     assert energy_of(None) is None
     assert energy_of(telemetry()) is None
     assert energy_of(telemetry(ENERGY, requests=None)) is None
     assert energy_of(telemetry(ENERGY, spans=SPANS[:1])) is None
     assert energy_of(telemetry(ENERGY, series=None)) is None
-
-
-def test_a_shared_gpu_is_said() -> None:
     found = energy_of(telemetry(ENERGY, others=(GpuProcess(pid=9),)))
-    assert found is not None
     assert found.is_shared
+    assert energy_notices(telemetry()) == ()
+    assert energy_notices(telemetry(ENERGY, requests=None)) == ()
 
 
 def test_energy_above_idle_carries_the_uncertainty_of_both() -> None:
     found = energy_of(telemetry(ENERGY, POWER, noise_w=40))
-    assert found is not None
     assert found.idle_interval is not None
     assert found.net_interval is not None
 
@@ -115,9 +99,7 @@ def test_idle_power_of_another_method_is_not_subtracted() -> None:
         Channel(name=name, values=frozen(values))
         for name, values in ((ENERGY, energy), (POWER, power))
     )
-    series = Telemetry(time_ms=usual.series.time_ms, channels=channels)
-    found = energy_of(telemetry(series=series))
-    assert found is not None
+    found = energy_of(telemetry(series=Telemetry(time_ms=usual.series.time_ms, channels=channels)))
     assert found.method == "counter"
     assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
 
@@ -134,8 +116,6 @@ def test_every_figure_says_how_it_was_sampled(name, seen_pct, words) -> None:
     gpu = SampledGpu(source="nvml", name=name)
     counted = energy_of(telemetry(ENERGY, gpu=gpu))
     added = energy_of(telemetry(POWER, gpu=gpu))
-    assert counted is not None
-    assert added is not None
     assert counted.seen_pct == added.seen_pct == seen_pct
     assert counted.sampling == f"sampled: {counted.steps} counter steps of 100 ms, {words}"
     assert added.sampling == f"sampled: {added.steps} readings of power, {words}"
@@ -159,11 +139,6 @@ def test_a_window_of_few_steps_gives_no_figure(seconds, names, is_withheld) -> N
     if is_withheld:
         assert found[0].evidence["steps"] < found[0].evidence["fewest"]
         assert "sample for at least" in found[0].message
-
-
-def test_a_gpu_without_power_has_nothing_to_withhold() -> None:
-    assert energy_notices(telemetry()) == ()
-    assert energy_notices(telemetry(ENERGY, requests=None)) == ()
 
 
 # The thermal state of a GPU, from simulated readings of a sensor of whole degrees.
@@ -206,8 +181,7 @@ def sampled(degrees, *, seconds: float = 20.0, bits: int = 0, **changes) -> GpuT
 )
 def test_the_slope_decides_where_the_sensor_resolves_it(c_per_min, seconds, state) -> None:
     found = thermal_state(sampled(lambda minutes: 50.2 + c_per_min * minutes, seconds=seconds))
-    assert found.state == state
-    assert found.part == "load"
+    assert (found.state, found.part) == (state, "load")
     assert found.slope_c_per_min == pytest.approx(c_per_min, abs=60 * 1.6 / seconds)
     assert found.text.startswith(f"{state}: ")
     assert ("too short" in found.text) is (state == "unknown")
@@ -218,30 +192,19 @@ def test_rounding_alone_is_never_cold(phase) -> None:
     assert thermal_state(sampled(lambda minutes: 50 + phase + 1.0 * minutes)).state == "settled"
 
 
-def test_a_thermal_limit_is_throttled_and_a_power_cap_is_not() -> None:
+def test_thermal_limits_count_in_the_timed_loop_alone() -> None:
     hot = thermal_state(sampled(lambda minutes: 0 * minutes + 85, bits=32 | 4))
-    assert hot.state == "throttled"
-    assert hot.why == "thermal limit (software)"
+    assert (hot.state, hot.why) == ("throttled", "thermal limit (software)")
     assert thermal_state(sampled(lambda minutes: 0 * minutes + 85, bits=4)).state == "settled"
-
-
-def test_a_thermal_limit_in_the_timed_loop_counts() -> None:
     bits = Channel(name=THROTTLE, values=frozen([0.0, 64.0, 0.0]))
     timed = Telemetry(time_ms=frozen([0.0, 100.0, 200.0]), channels=(bits,))
     found = thermal_state(sampled(lambda minutes: 0 * minutes + 85, timed=timed))
     assert found.state == "throttled"
-
-
-def test_the_timed_loop_alone() -> None:
     time_ms = np.arange(0.0, 3_000, 100)
     rising = Channel(name=TEMPERATURE, values=frozen(np.round(31 + time_ms / 300)))
     timed = Telemetry(time_ms=frozen(time_ms), channels=(rising,))
-    gpu = GpuTelemetry(gpu=SampledGpu(source="nvml", name="Example"), timed=timed)
-    found = thermal_state(gpu)
+    found = thermal_state(GpuTelemetry(gpu=SampledGpu(source="nvml", name="Example"), timed=timed))
     assert (found.state, found.part) == ("cold", "timed")
-
-
-def test_what_was_not_read_is_unknown() -> None:
     assert thermal_state(None).why == "no GPU telemetry"
     found = thermal_state(GpuTelemetry(gpu=SampledGpu(source="nvml", name="Example")))
     assert (found.state, found.slope_c_per_min) == ("unknown", None)

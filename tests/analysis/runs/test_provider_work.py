@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.runs.provider_work import is_shared, provider_work
@@ -48,15 +46,9 @@ def test_shares_of_nodes_and_of_time() -> None:
     assert (ours.time_ms, ours.time_pct) == (8.0, 80.0)
     assert (left.nodes_pct, left.time_pct) == (10.0, 20.0)
     assert left.operators == {"NonZero": 2}
-
-
-def test_a_node_that_holds_others_is_not_counted_twice() -> None:
     layers = [layer(0, CPU, 5.0, is_container=True), layer(1, CUDA, 4.0), layer(2, CPU, 1.0)]
     work = provider_work(run_of((), layers, [CUDA, CPU]))
     assert {one.provider: one.time_pct for one in work} == {CUDA: 80.0, CPU: 20.0}
-
-
-def test_what_is_not_known_is_none() -> None:
     (alone,) = provider_work(run_of([share(CUDA, 3, 3)], (), [CUDA, CPU]))
     assert (alone.time_ms, alone.time_pct, alone.kernels) == (None, None, None)
     (timed,) = provider_work(run_of((), [layer(0, CUDA, 1.0), layer(1, CUDA, None)]))

@@ -1,16 +1,8 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.runs.run_view import (
-    POINTS,
-    RunView,
-    layer_columns,
-    percentile_curve,
-    sample_columns,
-)
+from enginescope.analysis.runs import run_view
 from enginescope.analysis.runs.throughput import pipeline, round_trip
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
@@ -31,27 +23,25 @@ def drifting() -> Samples:
     return Samples(metric="latency", values_ms=frozen(values + noise))
 
 
-def test_latency_is_of_the_headline_series() -> None:
+def test_latency_is_of_the_headline_series_and_every_metric_has_its_summary() -> None:
     run = measured_run()
-    view = RunView(run)
-    assert view.id == run.id
-    assert view.latency.metric == "latency"
+    view = run_view.RunView(run)
+    assert (view.id, view.latency.metric) == (run.id, "latency")
     assert view.latency.median_ms == np.median(run.samples[0].values_ms)
-    assert view.latency is RunView.latency.__get__(view)
-
-
-def test_every_metric_has_its_summary() -> None:
-    view = RunView(imported_run())
+    assert view.latency is run_view.RunView.latency.__get__(view)
+    view = run_view.RunView(imported_run())
     assert [one.metric for one in view.summaries] == ["trtexec_latency", "gpu_compute"]
     assert view.latency.metric == "trtexec_latency"
     assert view.summary("gpu_compute").median_ms == np.median(
         view.run.series("gpu_compute").values_ms
     )
     assert view.summary("enqueue") is None
+    empty = Samples(metric="latency", values_ms=frozen([]))
+    assert run_view.RunView(measured_run(samples=(empty,))).latency is None
 
 
-def test_a_run_without_samples_has_no_figures() -> None:
-    view = RunView(failed_run())
+def test_a_run_without_samples_has_no_figures_and_is_named() -> None:
+    view = run_view.RunView(failed_run())
     assert view.latency is None
     assert view.summaries == ()
     assert view.throughput is None
@@ -63,56 +53,36 @@ def test_a_run_without_samples_has_no_figures() -> None:
     assert view.layer_sum_ratio is None
     assert view.plan_totals is None
     assert view.notices == ()
-
-
-def test_an_empty_series_is_no_headline() -> None:
-    empty = Samples(metric="latency", values_ms=frozen([]))
-    assert RunView(measured_run(samples=(empty,))).latency is None
+    assert repr(run_view.RunView(failed_run())) == (
+        "<RunView deadbeef0001 squeezenet.onnx on ort-cpu:fp32: crashed>"
+    )
+    assert "median 4." in repr(run_view.RunView(measured_run()))
 
 
 def test_notices_put_warnings_first_and_drop_repeats() -> None:
     one = Notice(code="I-A", message="a", level="info")
     two = Notice(code="W-B", message="b")
-    view = RunView(measured_run(samples=(), notices=(one, two, one)))
+    view = run_view.RunView(measured_run(samples=(), notices=(one, two, one)))
     assert view.notices == (two, one)
-
-
-def test_notices_of_one_code_with_different_words_all_stay() -> None:
     notices = tuple(Notice(code="I-A", message=name, level="info") for name in "xy")
-    assert RunView(measured_run(samples=(), notices=notices)).notices == notices
-
-
-def test_notices_follow_from_the_samples() -> None:
-    view = RunView(measured_run(samples=(drifting(),), notices=()))
+    assert run_view.RunView(measured_run(samples=(), notices=notices)).notices == notices
+    view = run_view.RunView(measured_run(samples=(drifting(),), notices=()))
     assert "W-DRIFT" in [one.code for one in view.notices]
-
-
-def test_a_stored_notice_stands_before_a_derived_one_of_its_code() -> None:
     stored = Notice(code="W-DRIFT", message="said when it was measured")
-    view = RunView(measured_run(samples=(drifting(),), notices=(stored,)))
+    view = run_view.RunView(measured_run(samples=(drifting(),), notices=(stored,)))
     assert [one for one in view.notices if one.code == "W-DRIFT"] == [stored]
 
 
-def test_a_sum_of_medians_is_compared_with_the_median() -> None:
-    view = RunView(measured_run())
+def test_sums_of_layers_are_compared_with_the_whole_and_shared_out() -> None:
+    view = run_view.RunView(measured_run())
     assert view.layer_sum_ms == pytest.approx(0.98 * 4.6)
     assert view.layer_sum_ratio == pytest.approx(0.98 * 4.6 / view.latency.median_ms)
     assert view.layer_sum.whole_metric == "latency"
-
-
-def test_layer_sum_of_a_gpu_run_is_held_against_gpu_time() -> None:
-    view = RunView(imported_run())
+    view = run_view.RunView(imported_run())
     assert view.layer_sum.whole_metric == "gpu_compute"
     assert view.layer_sum_ratio == pytest.approx(0.7 / view.summary("gpu_compute").mean_ms)
-
-
-def test_plan_totals() -> None:
-    totals = RunView(imported_run()).plan_totals
+    totals = run_view.RunView(imported_run()).plan_totals
     assert (totals.layers, totals.active_layers) == (4, 4)
-
-
-def test_time_by_precision_and_type() -> None:
-    view = RunView(imported_run())
     assert [(one.key, one.layers) for one in view.time_by_precision] == [
         ("INT8", 2),
         ("FP32", 1),
@@ -121,21 +91,26 @@ def test_time_by_precision_and_type() -> None:
     assert [one.key for one in view.time_by_type] == ["Convolution", "Reformat", "gemm"]
 
 
-def test_histogram_holds_every_sample() -> None:
-    found = RunView(measured_run()).histogram
+def test_the_histogram_and_the_curve_are_of_the_samples() -> None:
+    found = run_view.RunView(measured_run()).histogram
     assert sum(found.counts) + found.n_below + found.n_above == 600
-
-
-def test_representation_names_the_run_and_its_median() -> None:
-    assert repr(RunView(failed_run())) == (
-        "<RunView deadbeef0001 squeezenet.onnx on ort-cpu:fp32: crashed>"
-    )
-    assert "median 4." in repr(RunView(measured_run()))
+    values = np.random.default_rng(4).lognormal(0, 0.3, 500)
+    curve = run_view.percentile_curve(Samples(metric="latency", values_ms=frozen(values)))
+    assert [one.p for one in curve] == list(run_view.POINTS)
+    assert [one.value_ms for one in curve] == [percentile(values, p) for p in run_view.POINTS]
+    by_p = {one.p: one for one in curve}
+    assert by_p[99].needed_n == by_p[1].needed_n == 459
+    assert by_p[99.9].mark is Mark.SAMPLES
+    assert by_p[50].mark is None
+    for values in (bursty_tail(), bursty_tail(400), np.random.default_rng(1).normal(2, 0.1, 700)):
+        samples = Samples(metric="latency", values_ms=frozen(values))
+        curve = run_view.percentile_curve(samples)
+        assert all(one in curve for one in describe(samples).percentiles)
 
 
 def test_frames_hold_every_sample_and_layer() -> None:
     pytest.importorskip("pandas")
-    view = RunView(measured_run())
+    view = run_view.RunView(measured_run())
     frame = view.to_pandas()
     assert list(frame.columns) == ["metric", "i", "start_ms", "value_ms", "phase"]
     assert len(frame) == 605
@@ -145,41 +120,36 @@ def test_frames_hold_every_sample_and_layer() -> None:
     layers = view.layers_to_pandas()
     assert layers.time_ms.sum() == pytest.approx(4.6 * 0.98)  # medians
     assert layers.name.tolist() == [one.name for one in view.layers]
-
-
-def test_polars_and_arrow_agree_with_pandas() -> None:
     pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
-    view = RunView(imported_run())
+    view = run_view.RunView(imported_run())
     polars, arrow = view.to_polars(), view.to_arrow()
     assert polars.columns == arrow.column_names
     assert polars["value_ms"].to_list() == arrow["value_ms"].to_pylist()
     assert polars["start_ms"].null_count() == arrow["start_ms"].null_count == 400
 
 
-def test_the_steps_of_the_samples_count_and_not_the_nominal_clock() -> None:
+def test_the_steps_of_the_samples_count_and_some_series_carry_no_statistics() -> None:
     fine = measured_run()
     nominal = replace(fine, timer_resolution_ms=100.0)
     stepped = np.round(fine.samples[0].values_ms / 0.2) * 0.2
     coarse = (replace(fine.samples[0], values_ms=frozen(stepped)),)
-    assert "W-TIMER" not in {notice.code for notice in RunView(nominal).notices}
-    found = RunView(replace(fine, samples=coarse)).notices
-    assert "W-TIMER" in {notice.code for notice in found}
-
-
-def test_series_that_carry_no_statistics_have_none() -> None:
+    assert "W-TIMER" not in {notice.code for notice in run_view.RunView(nominal).notices}
+    assert "W-TIMER" in {
+        notice.code for notice in run_view.RunView(replace(fine, samples=coarse)).notices
+    }
     series = {tag: Samples(metric=tag, values_ms=frozen([0.01] * 50)) for tag in ("enqueue", "h2d")}
     none = Samples(metric="d2h", values_ms=frozen([0.0] * 50))
     run = replace(imported_run(), samples=(*series.values(), none), tool=None)
-    assert {one.metric for one in RunView(run).summaries} == {"enqueue", "h2d"}
+    assert {one.metric for one in run_view.RunView(run).summaries} == {"enqueue", "h2d"}
     printed = ToolReport(
         tool="trtexec", summaries=(ReportedSummary(metric="enqueue", mean_ms=0.01),)
     )
     told = replace(run, tool=printed)
-    assert {one.metric for one in RunView(told).summaries} == {"enqueue", "h2d"}
+    assert {one.metric for one in run_view.RunView(told).summaries} == {"enqueue", "h2d"}
     coarse = Notice(code="I-ENQUEUE-RESOLUTION", message="10 µs", level="info")
     told = replace(told, notices=(coarse,))
-    assert {one.metric for one in RunView(told).summaries} == {"h2d"}
+    assert {one.metric for one in run_view.RunView(told).summaries} == {"h2d"}
     assert len(told.samples) == 3
 
 
@@ -198,31 +168,11 @@ def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
         plan=Plan(name="p", layers=layers),
         profile=Profile(source="trtexec", layers=times),
     )
-    view = RunView(run).plan_view
-    assert view is not None
+    view = run_view.RunView(run).plan_view
     assert (view.layers, view.total_ms) == (layers[:1], 1.0)
-    other = RunView(replace(run, job=replace(run.job, backend=backend))).plan_view
-    assert other is not None
+    other = run_view.RunView(replace(run, job=replace(run.job, backend=backend))).plan_view
     assert (other.layers, other.total_ms) == (layers[1:], 2.0)
-    assert RunView(measured_run()).plan_view is None
-
-
-def test_curve_is_the_percentiles_of_the_samples() -> None:
-    values = np.random.default_rng(4).lognormal(0, 0.3, 500)
-    curve = percentile_curve(Samples(metric="latency", values_ms=frozen(values)))
-    assert [one.p for one in curve] == list(POINTS)
-    assert [one.value_ms for one in curve] == [percentile(values, p) for p in POINTS]
-    by_p = {one.p: one for one in curve}
-    assert by_p[99].needed_n == by_p[1].needed_n == 459
-    assert by_p[99.9].mark is Mark.SAMPLES
-    assert by_p[50].mark is None
-
-
-def test_the_curve_says_of_a_percentile_what_the_summary_says() -> None:
-    for values in (bursty_tail(), bursty_tail(400), np.random.default_rng(1).normal(2, 0.1, 700)):
-        samples = Samples(metric="latency", values_ms=frozen(values))
-        curve = percentile_curve(samples)
-        assert all(one in curve for one in describe(samples).percentiles)
+    assert run_view.RunView(measured_run()).plan_view is None
 
 
 def test_samples_are_tidy_and_warm_up_comes_first() -> None:
@@ -235,7 +185,7 @@ def test_samples_are_tidy_and_warm_up_comes_first() -> None:
         ),
         Samples(metric="enqueue", values_ms=frozen([0.1])),
     )
-    columns = sample_columns(measured_run(samples=samples))
+    columns = run_view.sample_columns(measured_run(samples=samples))
     assert list(zip(*columns.values(), strict=True)) == [
         ("latency", 0, None, 9.0, "warm_up"),
         ("latency", 0, 0.0, 2.0, "steady_state"),
@@ -245,9 +195,8 @@ def test_samples_are_tidy_and_warm_up_comes_first() -> None:
 
 
 def test_layers_join_their_nodes() -> None:
-    columns = layer_columns((LayerRow(index=3, name="a", onnx_nodes=("x", "y")),))
-    assert columns["onnx_nodes"] == ["x;y"]
-    assert columns["time_ms"] == [None]
+    columns = run_view.layer_columns((LayerRow(index=3, name="a", onnx_nodes=("x", "y")),))
+    assert (columns["onnx_nodes"], columns["time_ms"]) == (["x;y"], [None])
     assert {len(column) for column in columns.values()} == {1}
 
 
@@ -267,20 +216,21 @@ def run(wall_ms: float | None = None, **series: list[float]) -> Run:
 PARTS = {"h2d": [1.0, 1.0, 4.0], "gpu_compute": [5.0, 6.0, 7.0], "d2h": [2.0, 2.0, 2.0]}
 
 
-def test_parts_and_outside_are_medians_of_their_own() -> None:
+def test_parts_and_periods_are_medians_of_their_own() -> None:
     found = round_trip(run(latency=[9.0, 11.0, 20.0], enqueue=[0.1, 0.3, 0.2], **PARTS))
-    assert found is not None
     assert found.whole_ms == 11.0
     assert found.parts == (("h2d", 1.0), ("gpu_compute", 6.0), ("d2h", 2.0))
     assert found.outside_ms == 2.0  # of 1, 2 and 7: the rest request by request
     assert found.enqueue_ms == 0.2
-
-
-def test_without_copies_there_are_fewer_parts() -> None:
     found = round_trip(run(latency=[9.0, 11.0], gpu_compute=[8.0, 8.0]))
-    assert found is not None
     assert found.parts == (("gpu_compute", 8.0),)
     assert found.outside_ms == 2.0
+    assert found.enqueue_ms is None
+    found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
+    assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
+    assert found.enqueue_ms == 0.2
+    found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
+    assert found.gap_ms == -1.0
     assert found.enqueue_ms is None
 
 
@@ -296,20 +246,6 @@ def test_without_copies_there_are_fewer_parts() -> None:
 )
 def test_a_run_without_parts_has_no_round_trip(series) -> None:
     assert round_trip(run(**series)) is None
-
-
-def test_a_period_is_the_whole_by_the_queries() -> None:
-    found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
-    assert found is not None
-    assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
-    assert found.enqueue_ms == 0.2
-
-
-def test_streams_that_overlap_leave_less_than_no_gap() -> None:
-    found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
-    assert found is not None
-    assert found.gap_ms == -1.0
-    assert found.enqueue_ms is None
 
 
 @pytest.mark.parametrize(

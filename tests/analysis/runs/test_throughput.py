@@ -6,34 +6,28 @@ from enginescope.judge.samples import Samples, frozen
 from tests.render.runs import imported_run, measured_run
 
 
-def test_one_in_flight_is_batch_by_mean() -> None:
+def test_throughput_is_what_was_printed_else_of_the_wall_time_or_the_span() -> None:
     run = measured_run()
     job = replace(run.job, workload=replace(run.job.workload, batch=8))
     view = RunView(measured_run(job=job))
     assert view.throughput.per_s == pytest.approx(8e3 / view.latency.mean_ms)
     assert (view.throughput.unit, view.throughput.definition) == ("items", "batch ÷ mean latency")
-
-
-def test_what_the_tool_printed_comes_first() -> None:
     found = RunView(imported_run()).throughput
     assert (found.per_s, found.unit) == (1_234.5, "queries")
     assert found.definition == "as trtexec printed it"
-
-
-def test_else_the_wall_time_it_printed() -> None:
     tool = replace(imported_run().tool, throughput_per_s=None, host_walltime_s=0.5)
     found = RunView(imported_run(tool=tool)).throughput
     assert found.per_s == 200 / 0.5
     assert found.definition == "queries ÷ the wall time that trtexec printed"
-
-
-def test_else_the_span_from_first_start_to_last_end() -> None:
     samples = Samples(
         metric="trtexec_latency", values_ms=frozen([2, 2, 2]), start_ms=frozen([0, 1, 2])
     )
     found = RunView(imported_run(tool=None, samples=(samples,))).throughput
-    assert found.per_s == pytest.approx(3e3 / 4)
-    assert found.unit == "queries"
+    assert (found.per_s, found.unit) == (pytest.approx(3e3 / 4), "queries")
+    mode = replace(run.job.workload.mode, in_flight=4)
+    job = replace(run.job, workload=replace(run.job.workload, mode=mode))
+    bare = replace(run.samples[0], start_ms=None)
+    assert RunView(measured_run(job=job, samples=(bare,))).throughput is None
 
 
 @pytest.mark.parametrize("start_ms", [None, frozen([0.0]), frozen([5.0, 0.0])])
@@ -41,11 +35,3 @@ def test_without_a_sound_span_there_is_none(start_ms) -> None:
     n = 1 if start_ms is None else start_ms.size
     samples = Samples(metric="trtexec_latency", values_ms=frozen([2.0] * n), start_ms=start_ms)
     assert RunView(imported_run(tool=None, samples=(samples,))).throughput is None
-
-
-def test_more_than_one_in_flight_has_no_rate_from_the_mean() -> None:
-    run = measured_run()
-    mode = replace(run.job.workload.mode, in_flight=4)
-    job = replace(run.job, workload=replace(run.job.workload, mode=mode))
-    bare = replace(run.samples[0], start_ms=None)
-    assert RunView(measured_run(job=job, samples=(bare,))).throughput is None

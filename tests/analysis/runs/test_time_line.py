@@ -1,5 +1,3 @@
-"""Layers one after the other; the parts of requests, as they were stamped."""
-
 import numpy as np
 
 from enginescope.analysis.layers.layer_table import LayerRow, is_stamped, layer_spans
@@ -29,7 +27,7 @@ def trace(
     return QueryTrace(**{name: frozen(values) for name, values in stamps.items()})
 
 
-def test_layers_follow_each_other_and_what_takes_no_time_is_left_out() -> None:
+def test_layers_follow_each_other_and_begin_where_the_profile_says_so_of_all() -> None:
     rows = (
         LayerRow(index=0, name="a", time_ms=2.0),
         LayerRow(index=1, name="loop", time_ms=9.0, is_container=True),
@@ -38,16 +36,12 @@ def test_layers_follow_each_other_and_what_takes_no_time_is_left_out() -> None:
     )
     found = layer_spans(rows)
     assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2, 1)]
-
-
-def test_layers_begin_where_the_profile_says_so_of_all() -> None:
     first = LayerRow(index=1, name="a", time_ms=2.0, start_ms=0.0)
     second = LayerRow(index=0, name="b", time_ms=1.0, start_ms=2.5)
     found = layer_spans((second, first))
     assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2.5, 1)]
     assert is_stamped(found)
-    unknown = LayerRow(index=2, name="c", time_ms=1.0)
-    mixed = layer_spans((first, second, unknown))
+    mixed = layer_spans((first, second, LayerRow(index=2, name="c", time_ms=1.0)))
     assert [one.start_ms for one in mixed] == [0, 2, 3]
     assert not is_stamped(mixed)
 
@@ -64,13 +58,10 @@ def test_parts_have_their_stamps_and_a_copy_without_length_is_none() -> None:
     assert len(part_spans(trace([2.0, 3.0]))) == 6
 
 
-def test_the_typical_query_is_the_first_of_the_median_behind_the_start() -> None:
+def test_the_typical_query_and_clocks_that_differ() -> None:
     assert typical_query(trace([5.0, 3.0, 9.0, 5.0, 5.0, 3.0])) == 3
     assert typical_query(trace([5.0, 5.0])) == 0
     # None is near the median of an even number: the nearest.
     assert typical_query(trace([1.0, 9.0])) == 0
-
-
-def test_clocks_that_differ_show_where_work_begins_before_it_is_enqueued() -> None:
     assert clocks_differ_ms(trace([2.0, 2.0])) is None
     assert clocks_differ_ms(trace([2.0, 2.0], enqueue_at=0.25)) == 0.25

@@ -1,7 +1,5 @@
 """Processes that change between shapes, with times that are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -76,7 +74,6 @@ def outcomes(
 
 
 def report(times_ms: Sequence[float] = TIMES_MS, *, count: int = 1, **more: object) -> ShapesReport:
-    """Return the report of simulated processes."""
     runs = outcomes(times_ms, **more)
     medians = [run.later_medians for run in runs]
     levels = weighted(levels_of(points(), runs), None)

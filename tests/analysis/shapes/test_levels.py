@@ -1,7 +1,3 @@
-"""Levels, costs of changes, profiles and traces of planted times."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.shapes.levels import (
@@ -21,24 +17,17 @@ def test_levels_have_intervals_and_throughput() -> None:
     levels = levels_of(points(), outcomes())
     assert [level.latency_ms for level in levels] == pytest.approx(TIMES_MS, rel=0.02)
     for level in levels:
-        assert level.interval is not None
-        assert level.items_interval is not None
         assert level.interval.low <= level.latency_ms <= level.interval.high
         assert level.items_per_s == pytest.approx(1e3 * level.items / level.latency_ms)
         assert level.items_interval.low <= level.items_per_s <= level.items_interval.high
         assert level.processes == 8
 
 
-def test_new_and_earlier_shapes_cost_what_was_planted() -> None:
+def test_new_and_earlier_shapes_cost_what_was_planted_in_each_part() -> None:
     new, again = first_costs(outcomes(new_ms=0.5, again_ms=0.1))
     assert (new.kind, again.kind) == ("new", "again")
-    assert new.value_ms == pytest.approx(0.5)
-    assert again.value_ms == pytest.approx(0.1)
-    assert again.ratio == pytest.approx(1.1, rel=0.02)
-    assert new.changes == 8 * len(SIZES)
-
-
-def test_parts_of_a_change_are_apart() -> None:
+    assert (new.value_ms, again.value_ms) == (pytest.approx(0.5), pytest.approx(0.1))
+    assert (again.ratio, new.changes) == (pytest.approx(1.1, rel=0.02), 8 * len(SIZES))
     runs = outcomes(switch_ms=0.05)
     assert not list(part_costs(outcomes()))
     (switch,) = part_costs(runs)
@@ -47,30 +36,24 @@ def test_parts_of_a_change_are_apart() -> None:
     assert next(iter(first_costs(runs))).value_ms == pytest.approx(0.5)  # the switch is part of it
 
 
-def test_a_shape_that_was_not_run_says_why() -> None:
+def test_weights_are_shares_and_a_shape_that_was_not_run_says_why() -> None:
     *_, last = levels_of(points(), outcomes(why=(*[None] * 4, "outside every profile")))
     assert (last.latency_ms, last.why, last.processes) == (None, "outside every profile", 0)
+    assert [level.weight for level in levels()] == [0.2] * 5
+    assert [level.weight for level in levels({"1": 3, "16": 1})] == [0.75, 0, 0, 0, 0.25]
 
 
 def levels(weights=None):
     return weighted(levels_of(points(), outcomes(noise=0)), weights)
 
 
-def test_weights_are_shares_of_the_requests() -> None:
-    assert [level.weight for level in levels()] == [0.2] * 5
-    assert [level.weight for level in levels({"1": 3, "16": 1})] == [0.75, 0, 0, 0, 0.25]
-
-
-def test_the_optimum_lies_where_the_time_is() -> None:
+def test_the_optimum_lies_where_the_time_is_and_two_profiles_split() -> None:
     (even,) = propose(levels(), 1)
     assert (even.low, even.opt, even.high) == ("1", "8", "16")
     (small,) = propose(levels({"1": 100, "2": 1, "16": 1}), 1)
     assert (small.low, small.opt, small.high) == ("1", "1", "16")
     assert small.requests == pytest.approx(1)
     assert [shape.dims for shape in small.max_shapes] == [(16, 4)]
-
-
-def test_two_profiles_split_where_sizes_are_far_apart() -> None:
     first, second = propose(levels({"1": 10, "2": 5, "16": 3}), 2)
     assert (first.low, first.opt, first.high) == ("1", "1", "2")
     assert (second.low, second.opt, second.high) == ("16", "16", "16")
@@ -95,34 +78,24 @@ def knee(times_ms=None, gain_pct=10.0, **more):
     return knee_of(points(), [run.later_medians for run in runs], gain_pct)
 
 
-def test_the_smallest_shape_above_which_little_is_gained() -> None:
+def test_the_knee_is_the_smallest_shape_above_which_little_is_gained() -> None:
     found = knee()
     assert (found.label, found.low, found.high) == ("4", "4", "4")
-    assert found.support == 1
-    assert found.named == "4"
-
-
-def test_a_gain_far_above_counts_as_the_next_one_does() -> None:
-    """From 2 to 4 nothing is gained, and much from 4 to 16: the knee is not at 2."""
+    assert (found.support, found.named) == (1, "4")
+    # From 2 to 4 nothing is gained, and much from 4 to 16: the knee is not at 2.
     assert knee((1.0, 1.0, 2.0, 2.0, 2.0)).label is None
-
-
-def test_without_a_knee_the_end_of_its_interval_is_not_known() -> None:
     found = knee((1.0, 1.0, 1.0, 1.0, 1.0))
     assert (found.label, found.low, found.high) == (None, "16", None)
     assert found.is_decided
-
-
-def test_few_processes_leave_the_uncertainty_unknown() -> None:
     found = knee(processes=5)
     assert (found.label, found.low, found.high, found.support) == ("4", None, None, None)
-
-
-def test_shapes_with_the_same_items_have_no_knee() -> None:
     runs = [run.later_medians for run in outcomes()]
     found = knee_of(points((1,) * 5), runs, 10.0)
     assert found.named is None
     assert "same number of items" in str(found.why)
+    times = (1.0, 1.9, 3.62, 6.9, 13.1)  # 5 % to 22 % of gain, and noise of 60 %
+    decided = [knee(times, noise=0.6, seed=seed).is_decided for seed in range(40)]
+    assert sum(decided) < 40
 
 
 def test_the_interval_has_the_knee_in_most_data_sets() -> None:
@@ -135,25 +108,15 @@ def test_the_interval_has_the_knee_in_most_data_sets() -> None:
     assert hits >= 180
 
 
-def test_noise_decides_nothing() -> None:
-    times = (1.0, 1.9, 3.62, 6.9, 13.1)  # 5 % to 22 % of gain, and noise of 60 %
-    decided = [knee(times, noise=0.6, seed=seed).is_decided for seed in range(40)]
-    assert sum(decided) < 40
-
-
 def cliffs(times_ms, **more):
     runs = outcomes(times_ms, **more)
     return cliffs_of(points(), [run.later_medians for run in runs])
 
 
-def test_a_shape_slower_than_a_larger_one_is_named_with_the_fastest() -> None:
+def test_a_shape_slower_than_a_larger_one_is_a_cliff_and_noise_alone_is_none() -> None:
     (cliff,) = cliffs((1.0, 1.1, 2.4, 1.6, 2.0))
     assert (cliff.label, cliff.faster) == ("4", "8")
     assert cliff.ratio == pytest.approx(1.5, rel=0.02)
     assert cliff.interval.low > 1
-
-
-def test_noise_alone_makes_hardly_any_cliff() -> None:
-    """All five shapes take the same time: at most 5 % of the data sets may show a cliff."""
-    found = sum(bool(cliffs((1.0,) * 5, noise=0.05, seed=seed)) for seed in range(200))
-    assert found <= 12
+    # All five shapes take the same time: at most 5 % of the data sets may show a cliff.
+    assert sum(bool(cliffs((1.0,) * 5, noise=0.05, seed=seed)) for seed in range(200)) <= 12

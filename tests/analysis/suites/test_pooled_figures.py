@@ -1,7 +1,3 @@
-"""Figures of several processes of a cell, and the row that they make."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.suites.suite_row import CellTime, cell_row, pooled_figures, run_figures
@@ -24,13 +20,10 @@ def values(found) -> dict[str, float]:
     return {one.metric: one.value for one in found}
 
 
-def test_those_of_one_process_stay_as_they_are() -> None:
+def test_medians_sums_and_extremes() -> None:
     own = figures(latency=1.0, latency_low=0.9, latency_high=1.1, samples=10)
     assert pooled_figures([own]) == own
     assert pooled_figures([]) == ()
-
-
-def test_medians_sums_and_extremes() -> None:
     found = values(
         pooled_figures(
             [
@@ -42,6 +35,11 @@ def test_medians_sums_and_extremes() -> None:
     )
     assert (found["latency"], found["p90"], found["load"]) == (2.0, 2.3, 6.0)
     assert (found["samples"], found["min"], found["max"]) == (310, 1.7, 9.0)
+    found = values(
+        pooled_figures([figures(latency=2.0, p99=3.0, cold_load=50.0), figures(latency=2.0)])
+    )
+    assert "p99" not in found
+    assert found["cold_load"] == 50.0
 
 
 def test_the_interval_is_of_how_processes_differ_and_not_of_their_own() -> None:
@@ -53,40 +51,23 @@ def test_the_interval_is_of_how_processes_differ_and_not_of_their_own() -> None:
     assert found["latency_low"] < 1.9
 
 
-def test_what_a_process_does_not_have_is_left_out_but_for_what_only_the_first_does() -> None:
-    found = values(
-        pooled_figures([figures(latency=2.0, p99=3.0, cold_load=50.0), figures(latency=2.0)])
-    )
-    assert "p99" not in found
-    assert found["cold_load"] == 50.0
-
-
-def test_the_row_has_all_runs_and_shows_the_middle_one() -> None:
+def test_the_row_has_all_runs_and_the_worst_of_their_ends() -> None:
     runs = [process(median, at) for at, median in enumerate((4.2, 4.0, 4.4, 4.1))]
     row = cell_row(cell(processes=4), runs, TIME)
     assert row.runs == row.run_ids == tuple(one.id for one in runs)
     assert row.run == runs[3].id  # the lower of the middle two
     assert row.figure("latency") == pytest.approx(4.15, rel=1e-3)
     assert row.status is CellStatus.OK
-
-
-def test_of_one_process_the_row_is_as_it_was() -> None:
     run = process(4.0)
     row = cell_row(cell(), [run], TIME)
     assert (row.run, row.runs, row.run_ids) == (run.id, (), (run.id,))
     assert row.figures == run_figures(run)
     assert cell_row(cell(), (), TIME).run_ids == ()
-
-
-def test_a_process_that_fails_makes_the_cell_fail() -> None:
     runs = [process(4.0), crashed(1)]
     row = cell_row(cell(processes=3), runs, TIME)
     assert (row.status, row.reason) == (CellStatus.CRASHED, "segmentation fault")
     assert (row.run, row.runs) == (runs[1].id, tuple(one.id for one in runs))
     assert row.figures == ()
-
-
-def test_disturbed_in_half_of_its_processes_a_cell_is_unstable() -> None:
     runs = processes(4.0, 5)
     for count, unstable in ((2, False), (3, True)):
         loaded = [replace(one, notices=(LOAD,)) for one in runs[:count]]

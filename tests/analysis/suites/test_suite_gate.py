@@ -1,7 +1,3 @@
-"""Cells whose answers were compared, in a gate."""
-
-from __future__ import annotations
-
 from enginescope.analysis.suites.suite_row import with_cells
 from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellRow, CellStatus
@@ -16,8 +12,7 @@ def answered(model: str, status: CellStatus = CellStatus.OK, mode: str = "valida
 
 
 def outcomes(before, now) -> dict[str, GateOutcome]:
-    report = with_cells(EMPTY, before, now)
-    return {one.model: one.outcome for one in report.rows}
+    return {one.model: one.outcome for one in with_cells(EMPTY, before, now).rows}
 
 
 def test_each_way_an_answer_can_change() -> None:
@@ -53,13 +48,10 @@ def test_each_way_an_answer_can_change() -> None:
     assert report.measured == now[0].ended  # where no run says when
 
 
-def test_measured_cells_are_left_to_their_runs() -> None:
+def test_measured_cells_are_left_to_their_runs_and_wrong_answers_said_once() -> None:
     assert outcomes([timed(cell("a"), 1.0)], [timed(cell("a"), 9.0)]) == {}
     both = timed(cell("a", mode="both"), 1.0)
     assert outcomes([both], [both]) == {}
-
-
-def test_a_measured_cell_whose_answers_are_wrong_now_is_said_once() -> None:
     was = replace(timed(cell("a", mode="both"), 1.0), run="run1")
     lost = GateRow(
         job="a.onnx · ort-cpu",

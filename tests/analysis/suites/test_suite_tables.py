@@ -1,21 +1,10 @@
-"""A suite's figures: tidy table, speed-up, the older scripts' tables and gains."""
-
-from __future__ import annotations
-
 from io import BytesIO
 
 import pytest
 
 from enginescope.analysis.frames import to_parquet
+from enginescope.analysis.suites import suite_table
 from enginescope.analysis.suites.suite_row import run_figures
-from enginescope.analysis.suites.suite_table import (
-    CELL_COLUMNS,
-    COLUMNS,
-    NUMBERS,
-    cell_columns,
-    speed_ups,
-    tidy_columns,
-)
 from enginescope.analysis.suites.suite_view import perf_tables
 from enginescope.records.suite.suite import CellStatus
 from tests.analysis.gated_runs import process, with_device_latency
@@ -64,16 +53,12 @@ def parquet_of(columns: dict, numbers=frozenset({"figure"})):
     return parquet.read_table(BytesIO(to_parquet(columns, numbers=numbers)))
 
 
-def test_speed_up_is_counted_from_the_baseline() -> None:
+def test_speed_up_is_counted_from_the_baseline_at_each_shape() -> None:
     made = zoo()
-    assert speed_ups(made)["net-ort-trt-None"] == 4.0
-    assert speed_ups(made)["net-ort-cpu-None"] == 1.0
-    assert "bert-ort-cpu-None" not in speed_ups(made)
-    other = result(made.rows, baseline="ort-cuda")
-    assert speed_ups(other)["net-ort-cpu-None"] == 0.4
-
-
-def test_shapes_are_compared_each_with_its_own() -> None:
+    assert suite_table.speed_ups(made)["net-ort-trt-None"] == 4.0
+    assert suite_table.speed_ups(made)["net-ort-cpu-None"] == 1.0
+    assert "bert-ort-cpu-None" not in suite_table.speed_ups(made)
+    assert suite_table.speed_ups(result(made.rows, baseline="ort-cuda"))["net-ort-cpu-None"] == 0.4
     made = result(
         [
             timed(cell("net", spec, batch=batch), ms)
@@ -85,12 +70,12 @@ def test_shapes_are_compared_each_with_its_own() -> None:
             )
         ]
     )
-    assert [speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
+    assert [suite_table.speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
 
 
-def test_a_row_for_each_cell_and_metric() -> None:
-    columns = tidy_columns(zoo())
-    assert tuple(columns) == COLUMNS
+def test_a_row_for_each_cell_metric_and_python() -> None:
+    columns = suite_table.tidy_columns(zoo())
+    assert tuple(columns) == suite_table.COLUMNS
     assert len({len(one) for one in columns.values()}) == 1
     found = list(zip(columns["cell"], columns["metric"], columns["value"], strict=True))
     assert ("net-ort-trt-None", "latency", 5.0) in found
@@ -102,17 +87,14 @@ def test_a_row_for_each_cell_and_metric() -> None:
     assert columns["cell"].count("bert-ort-cpu-None") == 1
     assert (columns["metric"][at], columns["value"][at]) == (None, None)
     assert (columns["status"][at], columns["reason"][at]) == ("timed_out", "did not end within 8 s")
-
-
-def test_the_same_backend_of_two_pythons_is_told_apart() -> None:
-    columns = tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
+    columns = suite_table.tidy_columns(result([row(cell("net")), row(cell("net", "ort-cpu@old"))]))
     told = zip(columns["backend"], columns["environment"], columns["spec"], strict=True)
     assert list(told) == [("ort-cpu", None, "ort-cpu"), ("ort-cpu", "old", "ort-cpu@old")]
 
 
 def test_runs_of_several_processes_stand_beside_the_one_shown() -> None:
     several = timed(cell("net", processes=3), 2.0, runs=("r0", "r1", "r2"))
-    columns = tidy_columns(result([several, timed(cell("alone"), 1.0)]))
+    columns = suite_table.tidy_columns(result([several, timed(cell("alone"), 1.0)]))
     found = zip(columns["model"], columns["processes"], columns["runs"], strict=True)
     assert set(found) == {("net", 3, "r0 r1 r2"), ("alone", 1, None)}
 
@@ -167,20 +149,14 @@ def test_a_name_of_the_scripts_is_of_one_python() -> None:
     assert info["ONNX Runtime"] == "1.16.3; 1.31.1"
 
 
-def test_status_is_each_models_own() -> None:
+def test_the_scripts_tables_have_their_figures_and_units() -> None:
     net, bert = lines("status")
     assert (net["ORT-CPUFp32"], net["TRTFp32"], net["ORT-TRTFp16"]) == ("Pass", "Pass", None)
     assert (bert["ORT-CPUFp32"], bert["ORT-CUDAFp32"], bert["TRTFp32"]) == ("Fail", "Fail", None)
-
-
-def test_failures_by_the_scripts_kinds() -> None:
     assert [(one["ep"], one["error type"], one["error message"]) for one in lines("fail")] == [
         ("ORT-CPUFp32", "runtime error", "timed out: did not end within 8 s"),
         ("ORT-CUDAFp32", "result accuracy issue", "wrong: y: too far"),
     ]
-
-
-def test_latency_and_gains() -> None:
     net, bert = lines("latency")
     assert (net["ORT-TRTFp32 \nmean (ms)"], net["ORT-TRTFp32 \n90th percentile (ms)"]) == (5.0, 5.5)
     assert net["ORT-TRTFp32 \npeak memory usage (MiB)"] == 3.0
@@ -188,18 +164,12 @@ def test_latency_and_gains() -> None:
     assert net["EP v Standalone TRT fp32 \ngain (mean) (%)"] == pytest.approx(100 * (4 - 5) / 4)
     assert net["TRT v CUDA EP fp16 \ngain (mean) (%)"] is None
     assert set(bert.values()) == {"bert", None}
-
-
-def test_metrics_are_shares_and_microseconds() -> None:
     (net,) = lines("metrics")
     assert net["% CUDA operators (not fall back to CPU)"] == 0.9
     assert (net["Total TRT operators"], net["Total operators"]) == (75, 100)
     assert net["% TRT operator"] == 0.75
     assert (net["Total TRT execution time"], net["Total execution time"]) == (2_000.0, 3_000.0)
     assert net["% TRT execution time"] == pytest.approx(2 / 3)
-
-
-def test_success_has_a_row_for_each_that_was_measured() -> None:
     found = lines("success")
     assert [one["device"] for one in found] == [
         "ORT-CPUFp32",
@@ -213,9 +183,6 @@ def test_success_has_a_row_for_each_that_was_measured() -> None:
     assert (first["QPS"], first["average_latency_ms"], first["test_times"]) == (50.0, 20.0, 200)
     assert first["latency_variance"] == pytest.approx(1e3 * 0.002**2)  # of seconds, as they had it
     assert found[3]["engine"] == "tensorrt"
-
-
-def test_sessions_are_in_seconds() -> None:
     net, bert = lines("session")
     assert net["ORT-TRTFp32 \nsession creation time (s)"] == 4.5
     made = timed(cell("net", "ort-trt"), 5.0, figures={"load": 700.0, "cold_load": 9_000.0})
@@ -228,13 +195,12 @@ def test_sessions_are_in_seconds() -> None:
 
 def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
     """As medians of the same requests in turn; the difference is of the two medians."""
-    run = with_device_latency(process(4.0), 0.75)
-    found = {one.metric: one.value for one in run_figures(run)}
+    found = {one.metric: one.value for one in run_figures(with_device_latency(process(4.0), 0.75))}
     assert found["device_latency"] == pytest.approx(0.75 * found["latency"])
     assert found["copies"] == pytest.approx(0.25 * found["latency"])
     assert not {"device_latency", "copies"} & {one.metric for one in run_figures(process(4.0))}
     made = row(cell("net", "ort-cuda"), figures=found)
-    columns = tidy_columns(result([made]))
+    columns = suite_table.tidy_columns(result([made]))
     units = dict(zip(columns["metric"], columns["unit"], strict=True))
     values = dict(zip(columns["metric"], columns["value"], strict=True))
     assert (units["device_latency"], units["copies"]) == ("ms", "ms")
@@ -254,28 +220,23 @@ def test_a_run_that_failed_has_no_figures() -> None:
     assert run_figures(run) == ()
 
 
-def test_parquet_holds_the_same_table() -> None:
-    columns = tidy_columns(zoo())
-    found = parquet_of(columns, NUMBERS)
-    assert found.to_pydict() == columns
-    assert str(found.schema.field("value").type) == "double"
+def test_parquet_holds_the_same_table_with_every_figure_and_sign() -> None:
+    columns = suite_table.tidy_columns(zoo())
+    found = parquet_of(columns, suite_table.NUMBERS)
+    assert (found.to_pydict(), str(found.schema.field("value").type)) == (columns, "double")
     assert str(found.schema.field("precision").type) == "string"
-
-
-def test_parquet_keeps_every_figure_and_sign() -> None:
     columns = {
         "figure": [0.1 + 0.2, 5e-324, -0.0, 7, float("inf"), float("-inf"), None],
         "text": ["", "null", '"a",\n\\b', "中\0", "x" * (3 << 20), "1.5", None],
     }
     found = parquet_of(columns).to_pydict()
-    assert found == columns
-    assert str(found["figure"][2]) == "-0.0"
+    assert (found, str(found["figure"][2])) == (columns, "-0.0")
     (nan,) = parquet_of({"figure": [float("nan")]}).to_pydict()["figure"]
     assert nan != nan
     assert parquet_of({"figure": []}).to_pydict() == {"figure": []}
 
 
-def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
+def test_a_name_of_the_scripts_is_of_its_python_and_precision() -> None:
     made = result(
         [
             timed(cell("a", "ort-cuda:fp16"), 2.0),
@@ -287,13 +248,10 @@ def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
     assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
     assert line["ort-trt:fp16 \nmean (ms)"] is None
     assert line["TRT v CUDA EP fp16 \ngain (mean) (%)"] == 50.0
-
-
-def test_a_model_without_an_fp16_part_is_not_called_fp16() -> None:
     half = cell("net", "ort-cpu:fp16")
     for codes, called in (((), "fp16"), (("W-NOT-FP16",), None)):
         suite = result([timed(half, 2.0, warnings=codes)])
-        assert set(tidy_columns(suite)["precision"]) == {called}
+        assert set(suite_table.tidy_columns(suite)["precision"]) == {called}
         (success,) = lines("success", suite)
         assert success["fp16"] is (called == "fp16")
 
@@ -333,8 +291,8 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
 
 def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
     made = zoo()
-    columns, tidy = cell_columns(made), tidy_columns(made)
-    assert [*columns][: len(CELL_COLUMNS)] == [*CELL_COLUMNS]
+    columns, tidy = suite_table.cell_columns(made), suite_table.tidy_columns(made)
+    assert [*columns][: len(suite_table.CELL_COLUMNS)] == [*suite_table.CELL_COLUMNS]
     assert columns["cell"] == [one.cell.key for one in made.rows]
     assert len({len(values) for values in columns.values()}) == 1
     latencies = dict(zip(columns["cell"], columns["latency_ms"], strict=True))
@@ -353,7 +311,10 @@ def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
 def test_a_column_has_the_type_that_it_declares() -> None:
     """A number in a column of texts ended a suite with a crash, when its table was written."""
     done = timed(cell("net", batch=8), 2.0, runs=("r0", "r1"), versions={"onnxruntime": "1.2"})
-    for columns in (tidy_columns(result([done])), cell_columns(result([done]))):
-        for name in set(COLUMNS) & set(columns):
-            kind = int | float if name in NUMBERS else str
+    for columns in (
+        suite_table.tidy_columns(result([done])),
+        suite_table.cell_columns(result([done])),
+    ):
+        for name in set(suite_table.COLUMNS) & set(columns):
+            kind = int | float if name in suite_table.NUMBERS else str
             assert all(value is None or isinstance(value, kind) for value in columns[name]), name

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -35,33 +33,34 @@ def test_shares_are_those_of_sorting() -> None:
     assert found.more["top1_low"] < found.values["top1"] < found.more["top1_high"]
 
 
-def test_of_equal_scores_the_lower_number_is_better() -> None:
+def test_of_equal_scores_the_lower_number_is_better_and_nan_is_wrong() -> None:
     scorer = ClassificationTask({}).against_targets()
     scorer.add(answers(np.array([[1.0, 1.0, 0.0]])), 0)
     scorer.add(answers(np.array([[1.0, 1.0, 0.0]])), 1)
     assert scorer.result().values["top1"] == 50.0
-
-
-def test_nan_counts_as_wrong_and_is_said() -> None:
     scorer = ClassificationTask({}).against_targets()
     scorer.add(answers(np.array([[np.nan, 1.0, 0.0]])), 1)
     found = scorer.result()
     assert found.values["top1"] == 0
     assert [one.code for one in found.notices] == ["W-SCORES-NOT-FINITE"]
-
-
-def test_a_class_alone_has_no_five_best() -> None:
     scorer = ClassificationTask({}).against_targets()
     scorer.add(answers(np.array([3])), 3)
     scorer.add(answers(np.array([2])), 3)
     assert scorer.result().values == {"top1": 50.0, "top5": None}
 
 
-def test_agreement_is_with_the_reference_s_best() -> None:
+def test_agreement_is_with_the_reference_s_best_with_wilson_s_interval() -> None:
     scorer = ClassificationTask({}).against_reference()
     ours, theirs = np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([[0.2, 0.8], [0.4, 0.6]])
     scorer.add(answers(ours), answers(theirs))
     assert scorer.result().values["top1"] == 50.0
+    with pytest.raises(UsageError, match="the output has 3 classes"):
+        ClassificationTask({}).against_targets().add(answers(np.zeros((1, 3))), 3)
+    with pytest.raises(UsageError, match="no output holds scores"):
+        ClassificationTask({}).against_targets().add(answers(np.zeros((2, 3, 4, 5))), 0)
+    low, high = wilson_pct(8, 10)
+    assert (low, high) == (pytest.approx(49.0, abs=0.1), pytest.approx(94.3, abs=0.1))
+    assert wilson_pct(0, 0) == (None, None)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -76,25 +75,12 @@ def test_agreement_is_that_of_the_comparison_of_tensors(seed: int) -> None:
     assert (found["top1"], found["top5"]) == (wanted.top1_pct, wanted.top5_pct)
 
 
-def test_classes_beyond_the_output_are_refused() -> None:
-    with pytest.raises(UsageError, match="the output has 3 classes"):
-        ClassificationTask({}).against_targets().add(answers(np.zeros((1, 3))), 3)
-    with pytest.raises(UsageError, match="no output holds scores"):
-        ClassificationTask({}).against_targets().add(answers(np.zeros((2, 3, 4, 5))), 0)
-
-
-def test_wilson_s_interval_of_a_share() -> None:
-    low, high = wilson_pct(8, 10)
-    assert (low, high) == (pytest.approx(49.0, abs=0.1), pytest.approx(94.3, abs=0.1))
-    assert wilson_pct(0, 0) == (None, None)
-
-
 def numbers(path: Path, **options: str) -> dict[str, int]:
     targets = ClassificationTask(options).targets(path)
     return {key: targets.read(key) for key in targets.base_names()}
 
 
-def test_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> None:
+def test_folders_labels_and_words_name_classes(tmp_path: Path) -> None:
     for name in ("dog/1.jpg", "cat/2.jpg", "cat/deep/3.jpg"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -102,6 +88,17 @@ def test_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> None
     names = tmp_path.with_name("names.txt")
     names.write_text("dog\nbird\ncat\n")
     assert numbers(tmp_path, names=str(names)) == {"dog/1": 0, "cat/2": 2, "cat/deep/3": 2}
+    (tmp_path / "a.txt").write_text("3\n1\n")
+    targets = read_labels(tmp_path / "a.txt")
+    assert targets.in_order
+    assert [targets.read(key) for key in targets.base_names()] == ["3", "1"]
+    names = tmp_path / "names.txt"
+    names.write_text("n01440764 tench, Tinca tinca\nn01443537 goldfish\n")
+    (tmp_path / "a.csv").write_text("1.jpg,n01443537\n")
+    assert numbers(tmp_path / "a.csv", names=str(names)) == {"1": 1}
+    (tmp_path / "a.csv").write_text("1.jpg,n014\n")
+    with pytest.raises(UsageError, match="no class in"):
+        numbers(tmp_path / "a.csv", names=str(names))
 
 
 @pytest.mark.parametrize(
@@ -117,23 +114,6 @@ def test_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> None
 def test_tables_of_labels(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     assert numbers(tmp_path / name, offset="1") == {"x/1": 5, "2": 1}
-
-
-def test_labels_alone_are_in_the_order_of_the_samples(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("3\n1\n")
-    targets = read_labels(tmp_path / "a.txt")
-    assert targets.in_order
-    assert [targets.read(key) for key in targets.base_names()] == ["3", "1"]
-
-
-def test_words_name_classes_by_their_first_word_too(tmp_path: Path) -> None:
-    names = tmp_path / "names.txt"
-    names.write_text("n01440764 tench, Tinca tinca\nn01443537 goldfish\n")
-    (tmp_path / "a.csv").write_text("1.jpg,n01443537\n")
-    assert numbers(tmp_path / "a.csv", names=str(names)) == {"1": 1}
-    (tmp_path / "a.csv").write_text("1.jpg,n014\n")
-    with pytest.raises(UsageError, match="no class in"):
-        numbers(tmp_path / "a.csv", names=str(names))
 
 
 @pytest.mark.parametrize(

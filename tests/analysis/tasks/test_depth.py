@@ -1,7 +1,5 @@
 """The figures of depth against formulas written out pixel by pixel."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -53,7 +51,7 @@ def pictures(count: int) -> list[tuple[Any, Any]]:
     return made
 
 
-def test_means_over_pictures_are_those_written_out() -> None:
+def test_means_over_pictures_are_those_written_out_by_pixel_or_picture() -> None:
     scorer = DepthTask({"max_depth": "10"}).against_targets()
     wanted = []
     for given, target in pictures(20):
@@ -66,9 +64,6 @@ def test_means_over_pictures_are_those_written_out() -> None:
     for name in wanted[0]:
         mean = math.fsum(one[name] for one in wanted) / len(wanted)
         assert found[name] == pytest.approx(mean, rel=1e-9), name
-
-
-def test_pixels_and_pictures_are_weighted_differently() -> None:
     scorer = DepthTask({"align": "none"}).against_targets()
     few, many = np.full((2, 2), 1.0), np.full((20, 20), 1.0)
     scorer.add(answers(few * 2), few)
@@ -79,7 +74,7 @@ def test_pixels_and_pictures_are_weighted_differently() -> None:
     assert found.more["rmse_over_pixels"] == pytest.approx(math.sqrt(4 / 404))
 
 
-def test_median_scaling_hides_a_scale_and_says_by_how_much() -> None:
+def test_median_scaling_hides_a_scale_and_maps_get_the_size_of_the_target() -> None:
     target = RNG.uniform(1, 9, (16, 16))
     scaled = DepthTask({}).against_targets()
     scaled.add(answers(target / 4), target)
@@ -89,6 +84,13 @@ def test_median_scaling_hides_a_scale_and_says_by_how_much() -> None:
     plain = DepthTask({"align": "none"}).against_targets()
     plain.add(answers(target / 4), target)
     assert plain.result().values["abs_rel"] == pytest.approx(0.75)
+    rows, columns = np.mgrid[0:30, 0:40]
+    target = 1 + (rows + 0.5) / 30 + (columns + 0.5) / 40
+    small_rows, small_columns = np.mgrid[0:15, 0:20]
+    small = 1 + (small_rows + 0.5) / 15 + (small_columns + 0.5) / 20
+    scorer = DepthTask({"align": "none"}).against_targets()
+    scorer.add(answers(small), target)
+    assert scorer.result().values["abs_rel"] < 0.001  # a plane, but for its repeated edges
 
 
 @pytest.mark.parametrize("align", ["median", "scale-shift"])
@@ -104,17 +106,7 @@ def test_disparity_is_turned_over(align: str) -> None:
     assert [one.code for one in wrong.result().notices] == ["W-DEPTH-OPPOSED"]
 
 
-def test_maps_are_brought_to_the_size_of_the_target() -> None:
-    rows, columns = np.mgrid[0:30, 0:40]
-    target = 1 + (rows + 0.5) / 30 + (columns + 0.5) / 40
-    small_rows, small_columns = np.mgrid[0:15, 0:20]
-    small = 1 + (small_rows + 0.5) / 15 + (small_columns + 0.5) / 20
-    scorer = DepthTask({"align": "none"}).against_targets()
-    scorer.add(answers(small), target)
-    assert scorer.result().values["abs_rel"] < 0.001  # a plane, but for its repeated edges
-
-
-def test_what_cannot_be_stated_is_none() -> None:
+def test_what_cannot_be_stated_is_none_and_no_maps_are_refused() -> None:
     target = np.full((4, 4), 2.0)
     holed = np.full((4, 4), 2.0)
     holed[1, 1] = np.nan
@@ -125,6 +117,12 @@ def test_what_cannot_be_stated_is_none() -> None:
     found = scorer.result()
     assert set(found.values.values()) == {None}
     assert [one.code for one in found.notices] == ["W-DEPTH-NOT-FINITE"]
+    with pytest.raises(UsageError, match="no output is a map"):
+        DepthTask({}).against_targets().add(answers(np.zeros(7)), np.ones((2, 2)))
+    with pytest.raises(UsageError, match="no output is called"):
+        DepthTask({"output": "depht"}).against_targets().add(
+            answers(np.zeros((4, 4))), np.ones((2, 2))
+        )
 
 
 def test_agreement_is_of_maps_from_0_to_1_and_says_what_that_hides() -> None:
@@ -161,15 +159,6 @@ def test_options_are_checked(options: dict[str, str], said: str) -> None:
     assert said in f"{caught.value} {caught.value.hint}"
 
 
-def test_an_answer_without_maps_is_refused() -> None:
-    with pytest.raises(UsageError, match="no output is a map"):
-        DepthTask({}).against_targets().add(answers(np.zeros(7)), np.ones((2, 2)))
-    with pytest.raises(UsageError, match="no output is called"):
-        DepthTask({"output": "depht"}).against_targets().add(
-            answers(np.zeros((4, 4))), np.ones((2, 2))
-        )
-
-
 @pytest.mark.parametrize("factor", [1.01, 1 / 1.01, 1.005])
 def test_a_small_factor_on_the_maps_is_noticed(factor: float) -> None:
     theirs = RNG.uniform(2, 5, (8, 8))
@@ -180,15 +169,12 @@ def test_a_small_factor_on_the_maps_is_noticed(factor: float) -> None:
     assert f"{factor:.4g}" in notice.message
 
 
-def test_rounding_to_fp16_is_no_factor() -> None:
+def test_rounding_to_fp16_is_no_factor_and_the_interval_is_student_s() -> None:
     for _ in range(50):
         theirs = RNG.uniform(2, 5, (32, 32))
         scorer = DepthTask({}).against_reference()
         scorer.add(answers(theirs.astype(np.float16)), answers(theirs))
         assert scorer.result().notices == ()
-
-
-def test_the_interval_of_the_mean_is_student_s() -> None:
     scorer = DepthTask({"align": "none"}).against_targets()
     factors = [1 + one / 100 for one in range(1, 11)]
     for factor in factors:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -70,7 +68,7 @@ def scored(file: Path, rows: list[Any], **options: str) -> Any:
 RIGHT = [[(*box, 0.9, category) for box, category in picture] for picture in TRUTH]
 
 
-def test_right_boxes_are_right_and_no_boxes_are_none(file: Path) -> None:
+def test_overlap_counts_as_coco_counts_it(file: Path) -> None:
     found = scored(file, RIGHT)
     assert found.values["ap"] == pytest.approx(100)
     assert found.values["ap_small"] is None  # no object is that small
@@ -79,9 +77,6 @@ def test_right_boxes_are_right_and_no_boxes_are_none(file: Path) -> None:
         "cat": pytest.approx(100),
     }
     assert scored(file, [[], []]).values["ap"] == 0
-
-
-def test_overlap_counts_as_coco_counts_it(file: Path) -> None:
     narrow = [[((10, 10, 60, 45), 0.9, 3)], []]  # 0.7 of the first cup
     rows = [[(*box, score, label) for box, score, label in one] for one in narrow]
     found = scored(file, rows)
@@ -89,6 +84,10 @@ def test_overlap_counts_as_coco_counts_it(file: Path) -> None:
     assert found.values["ap50"] == pytest.approx(100 * (51 / 101 + 0) / 2)
     assert found.values["ap75"] == 0
     assert found.values["ap"] == pytest.approx(100 * (51 / 101) * 0.5 / 2, rel=1e-6)
+    rows = [[*RIGHT[0], (np.nan, 0, 1, 1, 0.99, 3)], RIGHT[1]]
+    found = scored(file, rows)
+    assert found.values["ap"] == pytest.approx(100)
+    assert [one.code for one in found.notices] == ["W-BOXES-NOT-FINITE"]
 
 
 @pytest.mark.parametrize(
@@ -129,13 +128,6 @@ def test_agreement_takes_the_reference_s_surer_boxes_as_right() -> None:
     unsure = [(0, 0, 9, 9, 0.1, 3)]
     scorer.add(answers(RIGHT[0]), answers(RIGHT[0] + unsure))
     assert scorer.result().values["ap"] == pytest.approx(100)
-
-
-def test_boxes_that_are_not_finite_are_left_out_and_said(file: Path) -> None:
-    rows = [[*RIGHT[0], (np.nan, 0, 1, 1, 0.99, 3)], RIGHT[1]]
-    found = scored(file, rows)
-    assert found.values["ap"] == pytest.approx(100)
-    assert [one.code for one in found.notices] == ["W-BOXES-NOT-FINITE"]
 
 
 def test_mistakes_are_named(file: Path, tmp_path: Path) -> None:

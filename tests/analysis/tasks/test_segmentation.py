@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +39,7 @@ def written_out(pairs: list[tuple[Any, Any]], count: int) -> dict[str, float]:
     }
 
 
-def test_counts_are_pooled_over_the_set_and_classes_nobody_has_left_out() -> None:
+def test_counts_are_pooled_over_the_set_and_nan_is_no_score() -> None:
     scorer = SegmentationTask({}).against_targets()
     pairs = []
     for size in ((4, 5), (30, 20), (8, 8)):
@@ -53,15 +51,27 @@ def test_counts_are_pooled_over_the_set_and_classes_nobody_has_left_out() -> Non
     for name, value in written_out(pairs, 9).items():
         assert found.values[name] == pytest.approx(value), name
     assert [one.name for one in found.parts] == ["0", "1", "2", "3", "4", "5"]
+    scores = one_hot(np.array([[0, 1], [1, 2]]), 3)
+    scores[0, :, 0, 1] = (np.nan, 0.2, 0.1)
+    scores[0, :, 1, 0] = (0.1, np.nan, 0.3)
+    scorer = SegmentationTask({}).against_targets()
+    scorer.add(answers(scores), np.array([[0, 1], [2, 2]]))
+    assert scorer.result().values["pixel_accuracy"] == 100
 
 
-def test_scores_are_brought_to_the_size_of_the_target_before_the_best_is_taken() -> None:
+def test_scores_get_the_size_of_the_target_and_agreement_is_with_the_reference() -> None:
     wanted = np.zeros((4, 8), dtype=np.int64)
     wanted[:, 4:] = 1
     scores = one_hot(wanted[::2, ::2], 2)
     scorer = SegmentationTask({}).against_targets()
     scorer.add(answers(scores), wanted)
     assert scorer.result().values["miou"] == 100
+    theirs = RNG.integers(0, 3, (6, 6))
+    ours = theirs.copy()
+    ours[0, 0] = (ours[0, 0] + 1) % 3
+    scorer = SegmentationTask({}).against_reference()
+    scorer.add(answers(one_hot(ours, 3)), answers(one_hot(theirs, 3)))
+    assert scorer.result().values["pixel_accuracy"] == pytest.approx(100 * 35 / 36)
 
 
 @pytest.mark.parametrize(
@@ -79,23 +89,13 @@ def test_forms_of_outputs(options: dict[str, str], values: Any) -> None:
 
 
 def test_labels_of_files_are_ignored_and_shifted(tmp_path: Path) -> None:
-    labels = np.array([[0, 1], [255, 2]], dtype=np.uint8)
-    picture = Image.fromarray(labels)
+    picture = Image.fromarray(np.array([[0, 1], [255, 2]], dtype=np.uint8))
     picture.putpalette([value for index in range(256) for value in (index, 7, 255 - index)])
     picture.save(tmp_path / "a.png")
     plain = SegmentationTask({}).targets(tmp_path)
     np.testing.assert_array_equal(plain.read("a"), [[0, 1], [-1, 2]])
     moved = SegmentationTask({"shift": "-1"}).targets(tmp_path)
     np.testing.assert_array_equal(moved.read("a"), [[-1, 0], [-1, 1]])
-
-
-def test_agreement_is_with_the_reference_s_classes() -> None:
-    theirs = RNG.integers(0, 3, (6, 6))
-    ours = theirs.copy()
-    ours[0, 0] = (ours[0, 0] + 1) % 3
-    scorer = SegmentationTask({}).against_reference()
-    scorer.add(answers(one_hot(ours, 3)), answers(one_hot(theirs, 3)))
-    assert scorer.result().values["pixel_accuracy"] == pytest.approx(100 * 35 / 36)
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -107,12 +107,3 @@ def test_what_does_not_fit_is_refused() -> None:
     ignored = scorer.add(answers(one_hot(np.zeros((2, 2), dtype=int), 2)), np.full((2, 2), -1))
     assert ignored.left_out is not None
     assert scorer.result().values["miou"] is None
-
-
-def test_nan_is_no_score() -> None:
-    scores = one_hot(np.array([[0, 1], [1, 2]]), 3)
-    scores[0, :, 0, 1] = (np.nan, 0.2, 0.1)
-    scores[0, :, 1, 0] = (0.1, np.nan, 0.3)
-    scorer = SegmentationTask({}).against_targets()
-    scorer.add(answers(scores), np.array([[0, 1], [2, 2]]))
-    assert scorer.result().values["pixel_accuracy"] == 100

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.tasks.base import TASKS, load_task, parse_task
@@ -9,37 +7,31 @@ from enginescope.core.errors import PluginError, UsageError
 from tests.plants.packages import installed, write_package
 
 
-def test_base_names_pair_and_the_rest_is_named() -> None:
+def test_names_pair_by_their_last_part_where_that_is_the_only_one() -> None:
     found = paired(["a.jpg", "b.png", "c.jpg"], ["c", "a", "z"])
     assert found.pairs == ((0, "a"), (2, "c"))
     assert found.without_target == ("b.png",)
     assert found.unused == ("z",)
-
-
-def test_equal_names_in_several_folders_stay_apart() -> None:
     found = paired(["x/1.jpg", "y/1.jpg"], ["x/1", "y/1"])
     assert found.pairs == ((0, "x/1"), (1, "y/1"))
     found = paired(["x/1.jpg", "y/1.jpg"], ["1"])
     assert found.pairs == ()
     assert found.without_target == ("x/1.jpg", "y/1.jpg")
-
-
-def test_the_last_part_is_enough_where_it_is_the_only_one() -> None:
     assert paired(["rgb/1.jpg"], ["1"]).pairs == ((0, "1"),)
     assert paired(["1.jpg"], ["depth/1"]).pairs == ((0, "depth/1"),)
     assert paired(["1.jpg"], ["a/1", "b/1"]).unused == ("a/1", "b/1")
-
-
-def test_dots_within_names_stay() -> None:
     assert paired(["0001.left.png"], ["0001.left"]).pairs == ((0, "0001.left"),)
 
 
-def test_tasks_of_other_packages(tmp_path) -> None:
+def test_tasks_of_other_packages_and_near_names(tmp_path) -> None:
     points = {"mine": "enginescope.analysis.tasks.depth:DepthTask", "broken": "no_package:Task"}
     with installed(write_package(tmp_path, {}, {"task": points})):
         assert isinstance(parse_task("mine?align=none"), DepthTask)
         with pytest.raises(PluginError, match=r"task broken of outside 1\.5 failed"):
             load_task("broken", {})
+    with pytest.raises(UsageError) as caught:
+        parse_task("segmentatoin")
+    assert caught.value.hint == "did you mean segmentation?"
 
 
 @pytest.mark.parametrize("name", sorted(set(TASKS.built_in) - {"detection"}))
@@ -53,12 +45,6 @@ def test_every_task_says_what_it_states(name: str) -> None:
         values = scorer.result().values
         assert {one.name for one in metrics} == set(values)
         assert set(values.values()) == {None}  # of nothing, nothing can be stated
-
-
-def test_near_names_are_suggested() -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_task("segmentatoin")
-    assert caught.value.hint == "did you mean segmentation?"
 
 
 @pytest.mark.parametrize(

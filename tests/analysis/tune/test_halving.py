@@ -1,7 +1,5 @@
 """Successive halving: errors of the search are no claims, and what is planted is found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -54,14 +52,11 @@ def search(draw, levels: np.ndarray) -> tuple[int, VerdictKind | None]:
     return leader, found
 
 
-def test_a_winner_among_equals_is_claimed_in_at_most_five_of_a_hundred_searches() -> None:
+def test_a_winner_among_equals_is_seldom_claimed_though_the_leader_looks_faster() -> None:
     found = [search(np.random.default_rng(seed), np.zeros(SIDES)) for seed in range(SEARCHES)]
     claims = [leader for leader, kind in found if kind is VerdictKind.FASTER]
     assert len(claims) <= 5
     assert sum(leader != 0 for leader, _ in found) > 90  # a search always has a leader
-
-
-def test_the_leader_of_equals_looks_faster_than_it_is() -> None:
     draw = np.random.default_rng(1)
     ratios = []
     for _ in range(20):
@@ -71,47 +66,34 @@ def test_the_leader_of_equals_looks_faster_than_it_is() -> None:
     assert np.mean(ratios) < 0.99  # so that the search itself must not claim anything
 
 
-def test_a_planted_five_percent_is_found_and_confirmed() -> None:
+def test_a_planted_five_percent_is_found_and_at_most_half_dropped_at_a_time() -> None:
     levels = np.where(np.arange(SIDES) == 7, np.log(0.95), 0.0)
     found = [search(np.random.default_rng(seed), levels) for seed in range(20)]
     assert sum(one == (7, VerdictKind.FASTER) for one in found) >= 19
-
-
-def test_what_is_much_slower_is_dropped_after_few_rounds() -> None:
     levels = np.array([0.0, 0.0, 0.0, 0.7, 0.8])
     measured = processes(np.random.default_rng(3), RUNGS[0], levels)
     costs = {number: measured[:, number] for number in range(5)}
     assert set(slower_by_evidence(costs)) == {3, 4}
-
-
-def test_at_most_half_is_dropped_at_a_time() -> None:
     levels = np.array([0.0, 0.5, 0.6, 0.7])
     measured = processes(np.random.default_rng(3), RUNGS[0], levels)
     assert set(slower_by_evidence({at: measured[:, at] for at in range(4)})) <= {2, 3}
 
 
-def test_without_evidence_nothing_is_dropped() -> None:
+def test_what_a_round_shares_changes_no_rank_and_rates_are_better_higher() -> None:
     costs = {0: (1.0, 1.2, 0.8), 1: (1.1, 0.9, 1.0), 2: (0.9, 1.1, 1.2), 3: (1.2, 0.9, 1.1)}
     assert slower_by_evidence(costs) == ()
-
-
-def test_what_a_round_shares_changes_no_rank() -> None:
     costs = {1: (1.0, 3.0, 9.0), 2: (1.1, 3.3, 9.9), 3: (0.9, 2.7, 8.1)}
     assert ranked(costs) == (3, 1, 2)
-
-
-@pytest.mark.parametrize(("rounds", "has_interval"), [(1, False), (2, True), (3, True), (12, True)])
-def test_ratios_of_few_rounds_have_a_student_interval(rounds, has_interval) -> None:
-    draw = np.random.default_rng(2)
-    default, other = processes(draw, rounds, np.log([1.0, 0.9])).T
-    found = ratio_of_few_rounds(default, other)
-    assert found.ratio == pytest.approx(0.9, abs=0.1)
-    assert (found.interval is not None) == has_interval
-
-
-def test_a_rate_is_better_where_it_is_higher() -> None:
     default, candidate = processes(np.random.default_rng(2), 16, np.log([100.0, 120.0])).T
     assert confirmed(default, candidate, 1.0).kind is VerdictKind.SLOWER
     found = confirmed(default, candidate, 1.0, higher_is_better=True)
     assert found.kind is VerdictKind.FASTER
     assert found.corrected_ratio == pytest.approx(1.2, abs=0.03)
+
+
+@pytest.mark.parametrize(("rounds", "has_interval"), [(1, False), (2, True), (3, True), (12, True)])
+def test_ratios_of_few_rounds_have_a_student_interval(rounds, has_interval) -> None:
+    default, other = processes(np.random.default_rng(2), rounds, np.log([1.0, 0.9])).T
+    found = ratio_of_few_rounds(default, other)
+    assert found.ratio == pytest.approx(0.9, abs=0.1)
+    assert (found.interval is not None) == has_interval

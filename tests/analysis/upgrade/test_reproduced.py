@@ -1,7 +1,3 @@
-"""An upgrade and its repetition, verdict by verdict."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.upgrade.reproduced import (
@@ -11,43 +7,39 @@ from enginescope.analysis.upgrade.reproduced import (
 )
 from enginescope.core.record import replace
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
-from enginescope.records.verdict.upgrade import (
-    Agreement,
-    Reproduction,
-    Stack,
-    UpgradedModel,
-    UpgradeKind,
-    UpgradeReport,
-    UpgradeRow,
-)
+from enginescope.records.verdict import upgrade
 
 SAFE, WORSE, BETTER, OPEN = (
-    UpgradeKind.SAFE,
-    UpgradeKind.WORSE,
-    UpgradeKind.BETTER,
-    UpgradeKind.INCONCLUSIVE,
+    upgrade.UpgradeKind.SAFE,
+    upgrade.UpgradeKind.WORSE,
+    upgrade.UpgradeKind.BETTER,
+    upgrade.UpgradeKind.INCONCLUSIVE,
 )
 
 
-def row(kind: UpgradeKind, metric: str = "latency", *, decides: bool = True) -> UpgradeRow:
-    return UpgradeRow(metric=metric, kind=kind, reason="exact", decides=decides)
+def row(
+    kind: upgrade.UpgradeKind, metric: str = "latency", *, decides: bool = True
+) -> upgrade.UpgradeRow:
+    return upgrade.UpgradeRow(metric=metric, kind=kind, reason="exact", decides=decides)
 
 
-def report(*rows: UpgradeRow, **versions: str) -> UpgradeReport:
-    model = UpgradedModel(model="net", backend="ort-cpu", rows=rows)
-    old = Stack(name="a", python="/a", versions={"numpy": "2"})
-    return UpgradeReport(old=old, new=replace(old, name="b", versions=versions), models=(model,))
+def report(*rows: upgrade.UpgradeRow, **versions: str) -> upgrade.UpgradeReport:
+    model = upgrade.UpgradedModel(model="net", backend="ort-cpu", rows=rows)
+    old = upgrade.Stack(name="a", python="/a", versions={"numpy": "2"})
+    return upgrade.UpgradeReport(
+        old=old, new=replace(old, name="b", versions=versions), models=(model,)
+    )
 
 
 @pytest.mark.parametrize(
     ("recorded", "again", "agreement"),
     [
-        (SAFE, SAFE, Agreement.SAME),
-        (SAFE, WORSE, Agreement.DIFFERENT),
-        (BETTER, SAFE, Agreement.DIFFERENT),
-        (OPEN, SAFE, Agreement.INCONCLUSIVE),
-        (OPEN, OPEN, Agreement.INCONCLUSIVE),
-        (None, WORSE, Agreement.INCONCLUSIVE),
+        (SAFE, SAFE, upgrade.Agreement.SAME),
+        (SAFE, WORSE, upgrade.Agreement.DIFFERENT),
+        (BETTER, SAFE, upgrade.Agreement.DIFFERENT),
+        (OPEN, SAFE, upgrade.Agreement.INCONCLUSIVE),
+        (OPEN, OPEN, upgrade.Agreement.INCONCLUSIVE),
+        (None, WORSE, upgrade.Agreement.INCONCLUSIVE),
     ],
 )
 def test_agreement(recorded, again, agreement) -> None:
@@ -60,9 +52,9 @@ def test_a_verdict_on_the_same_figures_is_the_same() -> None:
         metric="latency", kind=VerdictKind.INCONCLUSIVE, reason=Reason.ONE_VALUE, a=1.0
     )
     inconclusive = replace(row(OPEN), verdict=figures)
-    assert agreement_of(inconclusive, inconclusive) is Agreement.SAME
+    assert agreement_of(inconclusive, inconclusive) is upgrade.Agreement.SAME
     other = replace(inconclusive, verdict=replace(figures, a=1.1))
-    assert agreement_of(inconclusive, other) is Agreement.INCONCLUSIVE
+    assert agreement_of(inconclusive, other) is upgrade.Agreement.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -81,7 +73,7 @@ def test_a_verdict_on_the_same_figures_is_the_same() -> None:
 )
 def test_what_counts(recorded, again, is_reproduced) -> None:
     reports = report(*recorded), report(*again)
-    result = Reproduction(
+    result = upgrade.Reproduction(
         folder="d",
         files=1,
         size_bytes=1,

@@ -1,7 +1,3 @@
-"""What figures and outputs of two stacks come to."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -44,12 +40,23 @@ def test_the_latency_decides(ratio, kind) -> None:
     assert (row.metric, row.kind, row.decides) == ("latency", kind, True)
 
 
-def test_an_interval_that_reaches_far_to_the_better_is_not_worse() -> None:
+def test_the_better_side_the_host_and_wins_without_outputs() -> None:
     row = rows_of(0.99, noise=0.009, rounds=10, seed=4)[0]
     assert (row.kind, row.reason) == (UpgradeKind.SAFE, "not-worse")
+    old, new = in_turn(1.0)
+    old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]
+    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
+    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
+    (row,) = [row for row in rows if row.metric == "enqueue"]
+    assert (row.kind, row.decides) == (UpgradeKind.WORSE, False)
+    assert "enqueue" not in {row.metric for row in rows_of(1.0)}
+    faster, *_ = without_wins(rows_of(0.9))
+    slower, *_ = without_wins(rows_of(1.1))
+    assert (faster.kind, faster.reason) == (UpgradeKind.INCONCLUSIVE, "outputs-first")
+    assert slower.kind is UpgradeKind.WORSE
 
 
-def test_memory_counts_and_the_load_does_not() -> None:
+def test_memory_counts_and_the_load_and_the_runtime_do_not() -> None:
     old, new = in_turn(1.0)
     new = tuple(replace(run, peak_memory_bytes=120 << 20) for run in new)
     comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
@@ -59,6 +66,14 @@ def test_memory_counts_and_the_load_does_not() -> None:
     }
     assert (rows["peak_memory"].kind, rows["peak_memory"].decides) == (UpgradeKind.WORSE, True)
     assert not rows["load"].decides
+    # Above the floor too.
+    assert memory_row(300, 400, mib(200, 295))[0].kind is UpgradeKind.SAFE
+    row, _ = memory_row(300, 400, mib(200, 240))
+    assert (row.kind, row.library) == (UpgradeKind.WORSE, (200 * 2**20, 240 * 2**20))
+    assert "the runtime by itself" in row.message
+    assert memory_row(300, 400)[0].kind is UpgradeKind.WORSE  # not known what the runtime takes
+    assert memory_row(300, 301) == (memory_row(300, 301)[0], 0)
+    assert memory_row(300, 400)[1] == 1
 
 
 def memory_row(before_mib: float, after_mib: float, library: dict | None = None):
@@ -92,42 +107,9 @@ def test_a_small_model_is_not_blamed_for_its_runtime() -> None:
     )
 
 
-def test_what_the_runtime_grew_by_is_not_the_models() -> None:
-    """Above the floor too."""
-    assert memory_row(300, 400, mib(200, 295))[0].kind is UpgradeKind.SAFE
-    row, _ = memory_row(300, 400, mib(200, 240))
-    assert (row.kind, row.library) == (UpgradeKind.WORSE, (200 * 2**20, 240 * 2**20))
-    assert "the runtime by itself" in row.message
-    assert memory_row(300, 400)[0].kind is UpgradeKind.WORSE  # not known what the runtime takes
-
-
-def test_empty_models_are_measured_only_where_memory_grew() -> None:
-    assert memory_row(300, 301) == (memory_row(300, 301)[0], 0)
-    assert memory_row(300, 400)[1] == 1
-
-
-def test_the_host_is_apart_from_the_gpu() -> None:
-    old, new = in_turn(1.0)
-    old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]
-    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
-    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
-    (row,) = [row for row in rows if row.metric == "enqueue"]
-    assert (row.kind, row.decides) == (UpgradeKind.WORSE, False)
-    assert "enqueue" not in {row.metric for row in rows_of(1.0)}
-
-
 def with_enqueue(run: Run, ratio: float) -> Run:
-    """The run with the host's part of each request."""
-    whole = run.samples[0].values_ms
-    enqueue = Samples(metric="enqueue", values_ms=frozen(ratio * whole))
+    enqueue = Samples(metric="enqueue", values_ms=frozen(ratio * run.samples[0].values_ms))
     return replace(run, samples=(*run.samples, enqueue))
-
-
-def test_no_win_without_compared_outputs() -> None:
-    faster, *_ = without_wins(rows_of(0.9))
-    slower, *_ = without_wins(rows_of(1.1))
-    assert (faster.kind, faster.reason) == (UpgradeKind.INCONCLUSIVE, "outputs-first")
-    assert slower.kind is UpgradeKind.WORSE
 
 
 def values(*numbers: float, dtype=np.float32) -> tuple[TensorValues, ...]:
@@ -135,16 +117,13 @@ def values(*numbers: float, dtype=np.float32) -> tuple[TensorValues, ...]:
     return (TensorValues(name="y", dtype=DataType.FP32, shape=data.shape, data=data),)
 
 
-def test_the_gap_of_outputs() -> None:
+def test_the_gap_of_outputs_is_apart_from_the_noise_of_a_stack() -> None:
     assert output_gap(values(1, 2), values(1, 2)) == 0
     assert output_gap(values(1, 2), values(1, 2.5)) == 0.5
     assert output_gap(values(1, math.nan), values(1, math.nan)) == 0
     assert output_gap(values(1, math.nan), values(1, 2)) == math.inf
     assert output_gap(values(1), values(1, 2)) == math.inf
     assert output_gap(values(1, math.inf), values(1, math.inf)) == 0
-
-
-def test_the_drift_is_apart_from_the_noise_of_a_stack() -> None:
     gaps = {(0, 1): [0.1], (2, 3): [0.2], (0, 2): [0.5], (0, 3): [0.4], (1, 2): [0.6], (1, 3): [1]}
     assert drift_of(gaps, 2) == Drift(old=0.1, new=0.2, between=0.4)
 
@@ -189,7 +168,7 @@ def built(runs: list[Run], *, from_cache: bool = False) -> list[Run]:
     return [replace(run, build=build) for run in runs]
 
 
-def test_levels_of_evidence() -> None:
+def test_each_verdict_has_the_level_of_evidence_of_its_runs() -> None:
     old, new = in_turn(1.0)
     assert evidence_level(built(old), built(new)) is EvidenceLevel.BUILDS
     assert evidence_level(built(old, from_cache=True), built(new)) is EvidenceLevel.INTERLEAVED
@@ -199,9 +178,6 @@ def test_levels_of_evidence() -> None:
     assert evidence_level(*apart) is EvidenceLevel.PROCESSES
     assert evidence_level(apart[0], [process(1.0)]) is EvidenceLevel.SAMPLES
     assert evidence_level(apart[0], []) is None
-
-
-def test_each_verdict_has_the_level_of_its_runs() -> None:
     for sides, level in (
         (in_turn(1.05), EvidenceLevel.INTERLEAVED),
         (([process(1.0)], [process(1.1)]), EvidenceLevel.SAMPLES),

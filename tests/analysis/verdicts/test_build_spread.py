@@ -1,7 +1,3 @@
-"""Verdicts that the recorded variation between builds does not bear out."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.gate.gate import gate
@@ -52,7 +48,7 @@ def headline(runs, *spreads):
     return compared(runs, *spreads).pairs[0].headline
 
 
-def test_a_gap_within_the_variation_between_builds_is_not_called_faster() -> None:
+def test_a_gap_within_the_variation_between_builds_is_not_called_faster_or_slower() -> None:
     runs = sides()
     assert headline(runs).kind is VerdictKind.FASTER
     found = compared(runs, SPREAD)
@@ -67,11 +63,12 @@ def test_a_gap_within_the_variation_between_builds_is_not_called_faster() -> Non
     assert "B is 0.98" in notice.message
     assert "several builds" in why_text(verdict)
     assert headline_sentence(found.pairs[0]).startswith("Inconclusive")
-
-
-def test_slower_is_withheld_alike() -> None:
     assert headline(sides(1.02)).kind is VerdictKind.SLOWER
     assert headline(sides(1.02), SPREAD).reason is Reason.BUILD_SPREAD
+    b = tuple(replace(run, peak_memory_bytes=(80 << 20) + at) for at, run in enumerate(runs[1]))
+    verdicts = {one.metric: one for one in compared((runs[0], b), SPREAD).pairs[0].verdicts}
+    assert verdicts["peak_memory"].kind is VerdictKind.FASTER
+    assert verdicts["latency"].reason is Reason.BUILD_SPREAD
 
 
 @pytest.mark.parametrize(
@@ -103,25 +100,16 @@ def test_an_open_verdict_names_no_direction_that_builds_may_turn() -> None:
     assert "builds of net.onnx differ" in pair.headline.detail
 
 
-def test_few_builds_know_their_variation_less() -> None:
+def test_the_spread_is_that_of_the_same_options_model_and_cache() -> None:
     runs = sides(0.88)
     assert headline(runs, SPREAD).is_decided
     assert headline(runs, replace(SPREAD, builds=3)).reason is Reason.BUILD_SPREAD
-
-
-def test_the_model_is_known_by_its_content_too() -> None:
     renamed = replace(SPREAD, model="old name.onnx", model_sha256="5" * 64)
     assert headline(sides(), renamed).reason is Reason.BUILD_SPREAD
-
-
-def test_a_spread_of_the_same_options_comes_first() -> None:
     own = replace(SPREAD, sd=0.001)
     other = replace(SPREAD, options={"builder_optimization_level": "1"})
     assert headline(sides(), other).reason is Reason.BUILD_SPREAD
     assert headline(sides(), other, own).is_decided
-
-
-def test_a_pinned_timing_cache_has_its_own_spread() -> None:
     pinned = replace(SPREAD, sd=0.0005, timing_cache_sha256="c" * 64)
     runs = tuple(
         tuple(replace(run, build=replace(run.build, timing_cache_sha256="c" * 64)) for run in side)
@@ -131,33 +119,19 @@ def test_a_pinned_timing_cache_has_its_own_spread() -> None:
     assert headline(runs, SPREAD, pinned).is_decided
 
 
-def test_several_builds_of_each_side_speak_for_themselves() -> None:
+def test_several_builds_or_one_engine_on_both_sides_need_no_spread() -> None:
     assert headline(sides(builds=(6, 6)), SPREAD).is_decided
     assert headline(sides(builds=(1, 6)), SPREAD).reason is Reason.BUILD_SPREAD
-
-
-def test_one_engine_on_both_sides_does_not_differ_in_its_build() -> None:
     assert headline(sides(shared=True), SPREAD).is_decided
 
 
-def test_memory_is_not_withheld() -> None:
-    runs = sides()
-    b = tuple(replace(run, peak_memory_bytes=(80 << 20) + at) for at, run in enumerate(runs[1]))
-    verdicts = {one.metric: one for one in compared((runs[0], b), SPREAD).pairs[0].verdicts}
-    assert verdicts["peak_memory"].kind is VerdictKind.FASTER
-    assert verdicts["latency"].reason is Reason.BUILD_SPREAD
-
-
-def test_the_gate_calls_it_inconclusive() -> None:
+def test_the_gate_and_the_upgrade_call_it_inconclusive() -> None:
     a, b = sides(1.03)
     assert [row.outcome for row in gate(a, b).rows] == [GateOutcome.REGRESSION]
     (row,) = gate(a, b, spreads=[SPREAD]).rows
     assert row.outcome is GateOutcome.INCONCLUSIVE
     assert "builds of net.onnx differ" in row.why
     assert "W-BUILD-SPREAD" in {notice.code for notice in row.notices}
-
-
-def test_the_upgrade_calls_it_inconclusive() -> None:
     found = compared(sides(0.97), SPREAD)
     rows = metric_rows(found, UPGRADE_LIMITS, CompareConfig(confidence=0.99, spreads=(SPREAD,)))
     row = rows[0]

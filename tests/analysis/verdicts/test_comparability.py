@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from io import StringIO
 
@@ -58,17 +56,11 @@ def test_clocks_that_were_not_held_alike(a, b, texts) -> None:
     assert differences([run(a)], [run(b)], across=["clocks"]) == ()
 
 
-def test_the_same_clocks_are_no_difference() -> None:
+def test_clocks_that_were_alike_or_took_no_part_are_no_difference() -> None:
     assert differences([run(HELD)], [run(HELD)]) == ()
     assert differences([run(None)], [run(None)]) == ()
-
-
-def test_clocks_of_a_gpu_that_took_no_part() -> None:
     cpu = "CPUExecutionProvider"
     assert differences([run(HELD, cpu)], [run(None, cpu)]) == ()
-
-
-def test_imported_runs_do_not_say() -> None:
     assert differences([run(HELD)], [run(None, origin="imported")]) == ()
 
 
@@ -110,7 +102,7 @@ def half(run: Run) -> Run:
     return replace(run, job=job(precision="fp16"), notices=(LOST,))
 
 
-def test_fp16_that_is_computed_in_fp32_is_not_compared_with_fp32() -> None:
+def test_what_was_measured_comes_before_how_well() -> None:
     fp32, fp16 = in_turn(0.9, jobs=(job(), job(precision="fp16")))
     fp16 = tuple(map(half, fp16))
     said = "ort-cpu:fp16 computes in FP32, as ort-cpu does (W-NOT-FP16); measure without :fp16"
@@ -120,9 +112,6 @@ def test_fp16_that_is_computed_in_fp32_is_not_compared_with_fp32() -> None:
         assert found.pairs[0].headline.kind is VerdictKind.INCOMPARABLE
         assert found.pairs[0].headline.detail == said
         assert measured_notices(found)[0].code == "W-NOT-FP16"
-
-
-def test_what_was_measured_comes_before_how_well() -> None:
     loaded = Notice(code="W-LOAD", message="busy machine", evidence={"unstable": True})
     shown = StringIO()
     show(Group(*notice_lines((loaded, LOST))), shown)
@@ -170,7 +159,7 @@ def test_unchanged_sessions_hardly_ever_fail_a_gate() -> None:
     assert failed <= 3  # 5 %; 10 fail if sessions count for nothing
 
 
-def test_the_report_says_which_variation_was_used() -> None:
+def test_the_report_says_which_variation_was_used_and_the_interval_is_wider_by_it() -> None:
     draw = np.random.default_rng(2)
     history = [run for day in range(12) for run in session(draw, day)]
     base, now = session(draw, 12), session(draw, 13)
@@ -181,9 +170,6 @@ def test_the_report_says_which_variation_was_used() -> None:
     (notice,) = [one for one in gate(base, now).notices if one.code == "I-ASSUMED-SESSIONS"]
     assert "sessions 1 %, assumed" in notice.message
     assert "no earlier session" in notice.message
-
-
-def test_an_interval_is_wider_by_the_variation_between_sessions() -> None:
     draw = np.random.default_rng(3)
     history = [run for day in range(20) for run in session(draw, day, 0.03)]
     base, now = session(draw, 20, 0.0), session(draw, 21, 0.0, factor=1.04)
@@ -202,65 +188,47 @@ def test_sessions_that_nothing_is_known_of_hardly_ever_fail_a_gate(sd: float) ->
     assert Reason.SESSIONS in {verdict.reason for verdict in verdicts if verdict}
 
 
-def test_a_difference_that_no_session_makes_is_a_regression_without_a_history() -> None:
+def test_a_difference_that_no_session_makes_is_a_regression_and_an_open_row_asks_for_one() -> None:
     draw = np.random.default_rng(12)
     (row,) = gate(session(draw, 0), session(draw, 1, factor=1.6)).rows
     assert row.outcome is GateOutcome.REGRESSION
-
-
-def test_an_open_row_asks_for_one_session_and_not_for_more_processes() -> None:
     draw = np.random.default_rng(13)
     (row,) = gate(session(draw, 0), session(draw, 1, factor=1.1)).rows
-    assert row.verdict is not None
     assert (row.verdict.reason, row.verdict.more) == (Reason.SESSIONS, None)
     assert details(row) == [
         "sessions of the same work may differ as much; measure both sides in one session"
     ]
 
 
-def test_sides_of_one_session_allow_for_none() -> None:
+def test_sides_of_one_session_allow_for_none_and_a_session_ends_after_an_hour() -> None:
     draw = np.random.default_rng(4)
     base, other = session(draw, 0), session(draw, 0)
     assert shift_between(base, other, "latency", session(draw, 5)) is None
     mixed = shift_between(base, [*other, *session(draw, 1)], "latency", ())
-    assert mixed is not None
     assert mixed.weight == pytest.approx(math.sqrt(0.5))
-
-
-def test_runs_without_a_known_date_share_no_session() -> None:
     draw = np.random.default_rng(5)
     base, now = (session(draw, 0, origin="imported") for _ in range(2))
-    shift = shift_between(base, now, "latency", ())
-    assert shift is not None
-    assert shift.weight == pytest.approx(math.sqrt(2))
-
-
-def test_sessions_end_after_an_hour_without_runs() -> None:
+    assert shift_between(base, now, "latency", ()).weight == pytest.approx(math.sqrt(2))
     draw = np.random.default_rng(6)
     runs = [*session(draw, 1), *session(draw, 0)]
     assert [len(group) for group in sessions_of(runs)] == [5, 5]
     assert sessions_of(runs)[0][0].created < sessions_of(runs)[1][0].created
 
 
-def test_another_model_file_or_machine_is_no_history() -> None:
+def test_another_model_file_or_machine_is_no_history_and_a_size_has_no_variation() -> None:
     draw = np.random.default_rng(7)
     base, now = session(draw, 0), session(draw, 1)
     renamed = [run for day in range(2, 12) for run in session(draw, day, inputs=())]
     shift = shift_between(base, now, "latency", renamed)
-    assert shift is not None
     assert shift.sessions == 1
     assert shift.is_assumed
-
-
-def test_a_size_has_no_assumed_variation() -> None:
     draw = np.random.default_rng(8)
     sides = (session(draw, day, peak_memory_bytes=100 << 20) for day in range(2))
     shift = shift_between(*sides, "peak_memory", ())
-    assert shift is not None
     assert shift.sd == 0
 
 
-def test_the_estimate_is_the_variation_between_sessions_alone() -> None:
+def test_each_earlier_session_counts_for_the_variation_between_sessions() -> None:
     draw = np.random.default_rng(9)
     estimates = []
     for _ in range(60):
@@ -268,16 +236,10 @@ def test_the_estimate_is_the_variation_between_sessions_alone() -> None:
         levels = np.exp(shifts + 0.01 * draw.standard_normal((15, 5)))
         estimates.append(session_shift(list(levels), math.sqrt(2)).sd)
     assert np.sqrt(np.mean(np.square(estimates))) == pytest.approx(0.02, rel=0.15)
-
-
-def test_a_lasting_change_is_no_variation() -> None:
     draw = np.random.default_rng(10)
     levels = np.exp(0.003 * draw.standard_normal((20, 5)))
     levels[10:] *= 1.2
     assert session_shift(list(levels), 1.0).sd < 0.01
-
-
-def test_each_earlier_session_counts_for_as_much_as_the_assumption() -> None:
     alike = [session_shift([[1.0, 1.0]] * count, 1.0) for count in (1, 2, 5, 17)]
     assert [shift.freedom for shift in alike] == [1, 2, 5, 17]
     assert [shift.is_assumed for shift in alike] == [True, False, False, False]

@@ -1,7 +1,3 @@
-"""Energy of two sides: their thermal states, and whether the sides were interleaved."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
@@ -22,8 +18,7 @@ def on_gpu(runs, c_per_min):
         if c_per_min is not SHORT:
             hot = sampled(lambda minutes: 50 + c_per_min * minutes)
             power = replace(hot.series.channels[0], name="power_w")
-            series = replace(hot.series, channels=(*hot.series.channels, power))
-            gpu = replace(hot, series=series)
+            gpu = replace(hot, series=replace(hot.series, channels=(*hot.series.channels, power)))
         found.append(replace(run, gpu=gpu))
     return tuple(found)
 
@@ -54,14 +49,11 @@ def test_equal_states_need_no_word(state) -> None:
     assert "W-THERMAL-STATE" not in said(state, state)
 
 
-def test_single_runs_show_their_temperatures() -> None:
+def test_single_runs_show_their_temperatures_if_there_is_energy() -> None:
     found = said(SETTLED, COLD, apart=True)
     assert "A settled: 50 → 50 °C, 0 °C/min over 20.0 s; B cold: 51 → 5" in found["W-THERMAL-STATE"]
     assert "weaker evidence" in found["I-NOT-IN-TURN"]
     assert "heat left by one side" in found["I-NOT-IN-TURN"]
-
-
-def test_without_energy_nothing_is_said_of_heat() -> None:
     first, second = (replace(side[0], turn=None) for side in in_turn(1.0, rounds=4))
     found = compare_sides(named((first,), (second,)))
     codes = {one.code: one.message for one in measured_notices(found)}

@@ -1,18 +1,8 @@
-"""A job over time: sittings, levels, and what changed with them."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.history import (
-    fact_changes,
-    facts_of,
-    histories,
-    known_histories,
-    standing_of,
-)
+from enginescope.analysis.verdicts import history
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
@@ -28,7 +18,7 @@ STEP = [4.0] * 12 + [4.4] * 12
 
 
 def only(runs, *arguments, **more):
-    (found,) = histories(runs, *arguments, **more)
+    (found,) = history.histories(runs, *arguments, **more)
     return found
 
 
@@ -43,9 +33,6 @@ def test_a_change_of_level_and_what_changed_with_it() -> None:
     ]
     assert [(one.first, one.last) for one in found.levels] == [(0, 11), (12, 23)]
     assert found.levels[1].value == pytest.approx(4.4, rel=0.01)
-
-
-def test_what_also_changed_without_effect_comes_later() -> None:
     environments = {
         0: host(onnxruntime="1.20", numpy="1"),
         5: host(onnxruntime="1.21", numpy="1"),
@@ -59,18 +46,16 @@ def test_what_also_changed_without_effect_comes_later() -> None:
     ]
 
 
-def test_a_rate_that_rises_got_better() -> None:
+def test_a_rate_that_rises_got_better_and_a_missing_figure_has_no_history() -> None:
     found = only(over_days(STEP), "throughput")
     assert found.unit == "/s"
     (change,) = found.sure
     assert (change.estimate.ratio < 1, change.is_worse) == (True, True)
+    assert history.histories(over_days(STEP), "engine_size") == ()
 
 
-def test_a_job_without_the_figure_has_no_history() -> None:
-    assert histories(over_days(STEP), "engine_size") == ()
+def test_runs_of_a_job_and_machine_shortly_after_each_other_are_one_sitting() -> None:
 
-
-def test_runs_shortly_after_each_other_are_one_sitting() -> None:
     def at(minute: int, median_ms: float = 4.0, **more):
         return process(median_ms, minute, **more)
 
@@ -82,23 +67,20 @@ def test_runs_shortly_after_each_other_are_one_sitting() -> None:
     assert len(only([at(0), at(50), at(59)], sitting_s=600).points) == 2
     other = at(20, environment=host(tensorrt="10.4"))
     assert len(only([at(0, environment=host(tensorrt="10.3")), other]).points) == 2
-
-
-def test_a_series_for_every_job_and_machine() -> None:
     gpu = Environment(devices=(Device(name="H200"),))
     runs = [
         *over_days([4.0] * 3),
         *over_days([4.0] * 4, of=job(spec="trt")),
         *over_days([2.0] * 2, environments={0: gpu}, first=5),
     ]
-    assert [(one.label, len(one.points)) for one in histories(runs)] == [
+    assert [(one.label, len(one.points)) for one in history.histories(runs)] == [
         ("net.onnx · trt · batch 1", 4),
         ("net.onnx · ort-cpu · batch 1 · Xeon", 3),
         ("net.onnx · ort-cpu · batch 1 · H200", 2),
     ]
 
 
-def test_a_series_names_its_evidence() -> None:
+def test_a_series_names_its_evidence_and_counts_failed_runs() -> None:
     printed = replace(process(4.0, 0), samples=(), tool=ToolReport(tool="x", throughput_per_s=250))
     for runs, metric, evidence in (
         (over_days(STEP), "latency", "separate processes"),
@@ -108,9 +90,6 @@ def test_a_series_names_its_evidence() -> None:
         found = only(runs, metric)
         assert found.evidence.value == evidence
         assert span_text(found).endswith(f"; evidence: {evidence}")
-
-
-def test_failed_runs_are_counted() -> None:
     found = only([*over_days([4.0] * 3), crashed(9)])
     assert (len(found.points), found.failed) == (3, 1)
     other = [crashed(8, of=job(spec="trt")), crashed(9, of=job("other.onnx"))]
@@ -126,34 +105,34 @@ def test_a_point_is_its_run_with_interval_commit_and_tags() -> None:
         assert (point.commit, point.tags) == (run.environment.commit.short, ("nightly", "main"))
         values = run.headline.values_ms
         assert values.min() < point.lowest < point.value < point.highest < values.max()
-
-
-def test_points_of_a_figure_without_an_interval_are_its_value() -> None:
     runs = over_days([4.0, 4.0], peak_memory_bytes=0.5)
     (point, _) = only(runs, "peak_memory").points
     assert (point.value, point.lowest, point.highest) == (0.5, 0.5, 0.5)
     assert point.tags == ()
-    assert histories(over_days([4.0], peak_memory_bytes=0), "peak_memory") == ()
-
-
-def test_a_series_of_samples_beside_the_latency() -> None:
+    assert history.histories(over_days([4.0], peak_memory_bytes=0), "peak_memory") == ()
     runs = [with_device_latency(run, 0.5) for run in over_days([4.0, 4.0])]
     found = only(runs, "device_latency")
     assert [one.value for one in found.points] == pytest.approx([2.0, 2.0], rel=0.01)
-    assert histories(over_days([4.0]), "device_latency") == ()
+    assert history.histories(over_days([4.0]), "device_latency") == ()
 
 
-def test_histories_that_have_to_be_there() -> None:
+def test_histories_that_have_to_be_there_say_what_they_are() -> None:
     runs = over_days([4.0, 4.0])
-    assert known_histories(runs, what="s") == histories(runs)
+    assert history.known_histories(runs, what="s") == history.histories(runs)
     close = [process(4.0, 0), process(4.0, 10)]
-    apart = known_histories(close, "throughput", threshold_pct=7, sitting_s=60, what="s")
-    assert apart == histories(close, "throughput", threshold_pct=7, sitting_s=60)
+    apart = history.known_histories(close, "throughput", threshold_pct=7, sitting_s=60, what="s")
+    assert apart == history.histories(close, "throughput", threshold_pct=7, sitting_s=60)
     with pytest.raises(UsageError, match=r"^no energy in the runs of main: 2 runs, none") as caught:
-        known_histories(runs, "energy", what="main")
+        history.known_histories(runs, "energy", what="main")
     assert caught.value.hint == "choose another metric"
     with pytest.raises(UsageError, match="threshold"):
-        known_histories(runs, threshold_pct=1_001, what="main")
+        history.known_histories(runs, threshold_pct=1_001, what="main")
+    runs = over_days(
+        [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
+    )
+    found = only(runs)
+    assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
+    assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")
 
 
 def test_facts_and_their_order() -> None:
@@ -178,7 +157,7 @@ def test_facts_and_their_order() -> None:
             variables={"OMP_NUM_THREADS": "1"},
         ),
     )
-    assert [one.fact for one in fact_changes(before, after)] == [
+    assert [one.fact for one in history.fact_changes(before, after)] == [
         "model",
         "engine",
         "TensorRT",
@@ -190,13 +169,16 @@ def test_facts_and_their_order() -> None:
         "enginescope",
         "host",
     ]
-    assert str(fact_changes(before, after)[7]) == "OMP_NUM_THREADS none → 1"
-    assert facts_of(before)["model"] == "a" * 12
+    assert str(history.fact_changes(before, after)[7]) == "OMP_NUM_THREADS none → 1"
+    assert history.facts_of(before)["model"] == "a" * 12
 
 
-def test_the_version_of_an_imported_run_is_its_tools() -> None:
+def test_versions_of_imported_runs_and_containers_are_facts() -> None:
     run = process(4.0, tool=ToolReport(tool="trtexec", tool_version="8.6.1"))
-    assert facts_of(run)["TensorRT"] == "8.6.1"
+    assert history.facts_of(run)["TensorRT"] == "8.6.1"
+    bare = process(4.0, environment=Environment(host=Host(name="one")))
+    boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
+    assert [str(one) for one in history.fact_changes(bare, boxed)] == ["container none → docker"]
 
 
 def test_facts_of_the_machine_by_name() -> None:
@@ -205,7 +187,7 @@ def test_facts_of_the_machine_by_name() -> None:
     )
     gpus = (Device(name="H200", driver="570"), Device(name="H200", driver="580"))
     run = process(4.0, environment=Environment(host=machine, devices=gpus))
-    assert facts_of(run) == {
+    assert history.facts_of(run) == {
         "boost": "off",
         "SMT": "on",
         "system": "Linux 6.1",
@@ -214,13 +196,7 @@ def test_facts_of_the_machine_by_name() -> None:
         "host": "one",
         "driver": "570 + 580",
     }
-    assert facts_of(process(4.0, environment=Environment())) == {}
-
-
-def test_a_container_counts_where_one_run_alone_has_it() -> None:
-    bare = process(4.0, environment=Environment(host=Host(name="one")))
-    boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
-    assert [str(one) for one in fact_changes(bare, boxed)] == ["container none → docker"]
+    assert history.facts_of(process(4.0, environment=Environment())) == {}
 
 
 @pytest.mark.parametrize(
@@ -235,19 +211,10 @@ def test_a_container_counts_where_one_run_alone_has_it() -> None:
     ],
 )
 def test_how_a_job_stands(medians, noise, within, kind) -> None:
-    found = standing_of(only(over_days(medians, noise=noise)), within)
+    found = history.standing_of(only(over_days(medians, noise=noise)), within)
     assert found.kind == kind
     assert (found.estimate is None) == (len(medians) < 4)
     assert (found.change is None) == (kind in ("same", "unknown"))
-
-
-def test_a_job_says_what_it_is_and_how_to_repeat_it() -> None:
-    runs = over_days(
-        [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
-    )
-    found = only(runs)
-    assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
-    assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")
 
 
 # A history computes what it shows: one interval for a run, of one metric.
@@ -281,14 +248,10 @@ def counted(monkeypatch) -> list[int]:
 def test_a_history_computes_one_interval_for_each_run(monkeypatch) -> None:
     calls = counted(monkeypatch)
     runs = [many_series(number) for number in range(12)]
-    (found,) = histories(runs, sitting_s=0)
-    assert len(found.points) == 12
-    assert len(calls) == 12
+    (found,) = history.histories(runs, sitting_s=0)
+    assert (len(found.points), len(calls)) == (12, 12)
     assert found.points[0].lowest == RunView(runs[0]).latency.median_interval.low
-
-
-def test_one_metric_of_a_run_is_described_alone(monkeypatch) -> None:
-    calls = counted(monkeypatch)
+    calls.clear()
     view = RunView(many_series(1))
     assert view.summary("gpu_compute").metric == "gpu_compute"
     assert len(calls) == 1  # the median

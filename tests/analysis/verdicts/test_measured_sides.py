@@ -1,7 +1,3 @@
-"""Sides held against the first, and what weakens that."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -39,21 +35,17 @@ def codes(found) -> dict[str, str]:
     return {one.code: one.message for one in measured_notices(found)}
 
 
-def test_sides_in_turn_are_held_to_the_confidence_of_their_looks() -> None:
+def test_all_sides_are_held_against_the_first_at_the_confidence_of_their_looks() -> None:
     found = compare_sides(named(*in_turn(1.05)), CompareConfig(confidence=0.5))
     headline = found.pairs[0].headline
     assert headline.kind is VerdictKind.SLOWER
     assert headline.estimate.interval.confidence == LOOK_CONFIDENCE
     assert found.comparison == COMPARISON
     assert found.is_decided
-
-
-def test_all_are_held_against_the_first() -> None:
     a, b = in_turn(1.05)
     found = compare_sides(named(a, b, a))
     assert [(one.a, one.b) for one in found.pairs] == [("A", "B"), ("A", "C")]
-    kinds = [one.headline.kind for one in found.pairs]
-    assert kinds == [VerdictKind.SLOWER, VerdictKind.SAME]
+    assert [one.headline.kind for one in found.pairs] == [VerdictKind.SLOWER, VerdictKind.SAME]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +81,7 @@ def test_everything_else_that_differs_is_incomparable_in_turn_too() -> None:
     assert headline_sentence(pair).endswith("; conditions differ: GPU")
 
 
-def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
+def test_lost_processes_are_left_out_and_exact_figures_tested() -> None:
     a, b = in_turn(1.05)
     found = compare_sides(named(a, (*b[:4], crashed(b[4]), *b[5:])))
     assert found.pairs[0].headline.estimate.n_a == 11
@@ -98,9 +90,6 @@ def test_lost_processes_are_told_and_their_rounds_left_out() -> None:
     )
     apart = compare_sides(named((process(1.0),), (process(1.0), crashed(process(1.0)))))
     assert codes(apart)["W-LOST-PROCESSES"].endswith("failed; they are skipped: died of SIGSEGV")
-
-
-def test_exact_figures_beside_the_headline_are_tested_and_no_others() -> None:
     built = BuildReport(engine="e", engine_bytes=1000)
     side = tuple(replace(run, build=built) for run in in_turn(1.0)[0])
     (pair,) = compare_sides(named(side, side)).pairs
@@ -191,7 +180,7 @@ def test_each_side_of_many_processes_has_its_own_figures() -> None:
     assert alike == "fell by 3 % (in 2 of 12 processes of A and 1 of 12 processes of B)"
 
 
-def test_figures_of_both_sides_stand_in_one_sentence() -> None:
+def test_figures_of_both_sides_and_the_same_advice_stand_in_one_sentence() -> None:
     a, b = in_turn(1.0)
     advice = "; measure again when the machine is idle"
     sides = [
@@ -204,22 +193,24 @@ def test_figures_of_both_sides_stand_in_one_sentence() -> None:
         "busy machine: other load: 1.3 (A) and 1.5 (B) of 2 cores busy; measure again when the "
         "machine is idle (at worst, in all processes)"
     )
+    sides = (
+        (replace(process(at), notices=(load(at, advice="; measure again"),)),) for at in (1.0, 1.5)
+    )
+    assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
-def test_an_early_end_says_the_corrected_ratio_first() -> None:
+def test_an_early_end_says_the_corrected_ratio_and_samples_weaken_single_processes() -> None:
     found = compare_sides(named(*in_turn(1.015, rounds=8, noise=0.008, seed=0)))
     verdict = found.pairs[0].headline
     assert verdict.corrected_ratio is not None
     assert codes(found)["I-OVERSTATED"].endswith(
         f"corrected, B is {verdict.corrected_ratio:.3f} × A, not {verdict.estimate.ratio:.3f} × A"
     )
-
-
-def test_the_same_advice_comes_once() -> None:
-    sides = (
-        (replace(process(at), notices=(load(at, advice="; measure again"),)),) for at in (1.0, 1.5)
-    )
-    assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
+    few = (process(1.0, n=20),)
+    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
+    a, b = in_turn(1.0)
+    short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
+    assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
 
 
 @pytest.mark.parametrize(
@@ -266,14 +257,6 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     assert noise_floor(named(*few)).notices == ()
 
 
-def test_notices_of_samples_weaken_single_processes_alone() -> None:
-    few = (process(1.0, n=20),)
-    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
-    a, b = in_turn(1.0)
-    short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
-    assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
-
-
 def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     loud = replace(FLOOR, scatter_pct=9.0)
     sides = named((process(1.0),), (process(1.1),))
@@ -294,14 +277,10 @@ def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     assert told.pairs[0].headline.kind is VerdictKind.SLOWER
 
 
-def test_the_threshold_is_held_to_the_floor_of_the_usual_rounds() -> None:
-    found = compare_sides(named(*in_turn(1.0)), floors=(FLOOR,))
-    assert "1.5 %" in codes(found)["W-BELOW-FLOOR"]
+def test_the_threshold_is_held_to_the_floor_of_the_model_else_the_noisiest() -> None:
+    assert "1.5 %" in codes(compare_sides(named(*in_turn(1.0)), floors=(FLOOR,)))["W-BELOW-FLOOR"]
     wide = compare_sides(named(*in_turn(1.0)), CompareConfig(threshold_pct=2), (FLOOR,))
     assert "W-BELOW-FLOOR" not in codes(wide)
-
-
-def test_the_floor_of_the_model_else_the_noisiest() -> None:
     other = replace(FLOOR, model="big.onnx", scatter_pct=9.0)
     elsewhere = replace(FLOOR, environment=("Epyc", "8", None), scatter_pct=50.0)
     sides = [[process(1.0)], [process(1.0)]]
@@ -321,7 +300,7 @@ def test_what_a_floor_lets_a_comparison_decide(method, n, expected) -> None:
     assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01)
 
 
-def test_sides_apart_are_told_to_be() -> None:
+def test_sides_apart_are_told_to_be_and_separate_commands_in_turn_are_interleaved() -> None:
     a = tuple(process(1.0, seed=one) for one in range(5))
     assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, a)))
     assert "I-NOT-IN-TURN" not in codes(compare_sides(named(*in_turn(1.0))))
@@ -329,15 +308,16 @@ def test_sides_apart_are_told_to_be() -> None:
     assert "I-NOT-IN-TURN" in codes(compare_sides(named(a, b)))
     files = tuple(replace(run, origin="imported") for run in a)
     assert "I-NOT-IN-TURN" not in codes(compare_sides(named(files, files)))
+    # The GitHub Action measures so: baseline, current, current, baseline, …
+    a = tuple(process(1.0, seed=one) for one in (0, 3, 4, 7))
+    b = tuple(process(1.0, seed=one) for one in (1, 2, 5, 6))
+    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(a, b)))
 
 
-def test_other_versions_are_told() -> None:
+def test_other_versions_are_told_and_runs_without_common_samples_refused() -> None:
     newer = Environment(host=HOST, versions={"onnxruntime": "1.21", "onnx": "1"})
     found = codes(compare_sides(named((process(1.0),), (process(1.0, environment=newer),))))
     assert found["I-OTHER-VERSIONS"].endswith("onnxruntime 1.20 and 1.21")
-
-
-def test_runs_without_samples_of_one_kind_have_nothing_in_common() -> None:
     bare = process(1.0, samples=(), phases=(), peak_memory_bytes=None)
     with pytest.raises(UsageError, match="no figure in common"):
         compare_sides(named((bare,), (bare,)))
@@ -377,10 +357,3 @@ def test_disturbed_rounds_are_said_whether_they_count_or_not(left_out: int, said
     assert notice.message.startswith(said)
     figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}
     assert figures == {"b": "B", "left_out": left_out, "rounds": 9 + left_out}
-
-
-def test_sides_that_took_turns_as_separate_commands_are_interleaved() -> None:
-    """The GitHub Action measures so: baseline, current, current, baseline, …"""
-    a = tuple(process(1.0, seed=one) for one in (0, 3, 4, 7))
-    b = tuple(process(1.0, seed=one) for one in (1, 2, 5, 6))
-    assert "I-NOT-IN-TURN" not in codes(compare_sides(named(a, b)))

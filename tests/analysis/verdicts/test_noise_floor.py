@@ -1,7 +1,3 @@
-"""The noise of a machine, from sides of one job that were measured in turn."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -20,11 +16,9 @@ from enginescope.records.verdict.noise import Decidable, SelfTest
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, named
 
 
-def test_the_noise_of_sides_of_one_job() -> None:
+def test_the_noise_of_sides_of_one_job_their_times_and_what_they_decide() -> None:
     floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
-    assert floor.comparison == COMPARISON
-    assert floor.rounds == 20
-    assert floor.round_s == 60.0
+    assert (floor.comparison, floor.rounds, floor.round_s) == (COMPARISON, 20, 60.0)
     # a round's own level is ten times the scatter within it: all of it counts between processes
     assert floor.scatter_pct == pytest.approx(1.96 * 100 * 0.04, rel=0.4)
     assert floor.within_pct == pytest.approx(0.03, rel=0.6)
@@ -32,20 +26,34 @@ def test_the_noise_of_sides_of_one_job() -> None:
     assert by_rounds[1] is None
     assert 0.1 < by_rounds[LOOKS[-1]] < 1.0
     assert list(by_rounds) == sorted(by_rounds)
+    assert [one.duration_s for one in floor.decidable] == [
+        floor.round_s * one.rounds for one in floor.decidable
+    ]
+    assert {1, 2, 5, 15, LOOKS[-1]} == {one.rounds for one in floor.decidable}
+    medians = [float(np.median(run.headline.values_ms)) for run in in_turn(1.0, rounds=20)[0]]
+    assert noise_floor(named(*in_turn(1.0, rounds=20))).scatter_pct == pytest.approx(
+        100 * np.expm1(1.96 * np.std(np.log(medians), ddof=1)), rel=0.4
+    )
 
 
-def test_noise_needs_rounds_in_turn() -> None:
+def test_noise_needs_undisturbed_rounds_of_both_sides() -> None:
     with pytest.raises(UsageError, match="3 of 3 rounds count: 8 are the fewest") as caught:
         noise_floor(named(*in_turn(1.0, rounds=3)))
     assert caught.value.hint == "measure again when the machine is idle, or with more --rounds"
     assert noise_floor(named(*in_turn(1.0, rounds=LOOKS[0]))).rounds == LOOKS[0]
-
-
-def test_a_round_that_one_side_lacks_is_not_counted() -> None:
     a, b = in_turn(1.0, rounds=12)
     failed = crashed(a[3])
-    floor = noise_floor(named((*a[:3], failed, *a[4:-1]), b[1:]))
-    assert floor.rounds == 9
+    assert noise_floor(named((*a[:3], failed, *a[4:-1]), b[1:])).rounds == 9
+    a, b = in_turn(1.0, rounds=24, noise=0.004)
+
+    def disturbed(run):
+        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
+        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
+    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
+    assert (some.rounds, some.scatter_pct) == (16, pytest.approx(calm.scatter_pct))
+    assert some.round_s == pytest.approx(1.5 * calm.round_s)
 
 
 @pytest.mark.parametrize(
@@ -67,32 +75,6 @@ def test_a_floor_that_tells_nothing_is_not_recorded(difference_pct, said) -> Non
         check_floor(replace(floor, decidable=tuple(decidable)))
 
 
-def test_times_and_what_they_decide() -> None:
-    floor = noise_floor(named(*in_turn(1.0, rounds=20, noise=0.004)))
-    assert [one.duration_s for one in floor.decidable] == [
-        floor.round_s * one.rounds for one in floor.decidable
-    ]
-    assert {1, 2, 5, 15, LOOKS[-1]} == {one.rounds for one in floor.decidable}
-    medians = [float(np.median(run.headline.values_ms)) for run in in_turn(1.0, rounds=20)[0]]
-    assert noise_floor(named(*in_turn(1.0, rounds=20))).scatter_pct == pytest.approx(
-        100 * np.expm1(1.96 * np.std(np.log(medians), ddof=1)), rel=0.4
-    )
-
-
-def test_disturbed_rounds_are_no_noise_but_take_their_time() -> None:
-    a, b = in_turn(1.0, rounds=24, noise=0.004)
-
-    def disturbed(run):
-        values = run.samples[0].values_ms * np.exp(np.random.default_rng(1).normal(0, 1, 200))
-        return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
-
-    loud = tuple(disturbed(run) if run.turn.round >= 16 else run for run in b)
-    calm, some = noise_floor(named(a[:16], b[:16])), noise_floor(named(a, loud))
-    assert some.rounds == 16
-    assert some.scatter_pct == pytest.approx(calm.scatter_pct)
-    assert some.round_s == pytest.approx(1.5 * calm.round_s)
-
-
 # A detection curve from measured comparisons of a model with itself.
 
 
@@ -110,42 +92,28 @@ def three() -> SelfTest:
     return from_comparisons(same(), same(1.2, seed=2), same(rounds=3, seed=3, is_late=True))
 
 
-def test_verdicts_of_the_measured_comparisons_are_counted(three) -> None:
-    kinds = [one.kind for one in three.comparisons]
-    assert kinds == [VerdictKind.SAME, VerdictKind.SLOWER, None]
+def test_verdicts_are_counted_and_the_curve_is_drawn_from_all_rounds(three) -> None:
+    assert [one.kind for one in three.comparisons] == [VerdictKind.SAME, VerdictKind.SLOWER, None]
     assert [one.rounds for one in three.comparisons] == [12, 12, 3]
     assert (three.ended, three.false_verdicts) == (2, 1)
     assert three.false_low_pct == pytest.approx(1.26, abs=0.01)
-    assert three.false_high_pct == pytest.approx(98.74, abs=0.01)
-
-
-def test_the_curve_is_drawn_from_all_rounds(three) -> None:
-    assert three.counted == 27
-    assert three.skipped == 0
-    assert three.round_s == 60.0
-    assert three.curve[0].difference_pct == 0
+    assert (three.false_high_pct, three.counted) == (pytest.approx(98.74, abs=0.01), 27)
+    assert (three.skipped, three.round_s, three.curve[0].difference_pct) == (0, 60.0, 0)
     at = [one.difference_pct for one in three.curve].index(three.smallest_pct)
     assert three.curve[at].found_pct >= 95
     assert three.curve[1].found_pct < 95
     assert not three.notices
 
 
-def test_rounds_that_failed_are_skipped() -> None:
-    one = same()
-    a, b = (side.runs for side in one.sides)
+def test_rounds_that_failed_are_skipped_and_too_few_refused() -> None:
+    a, b = (side.runs for side in same().sides)
     damaged = SameSides(sides=named((*a[:3], crashed(a[3]), *a[4:]), b), most=16, is_late=False)
     test = from_comparisons(damaged)
     assert (test.counted, test.skipped) == (11, 1)
     assert test.round_s == pytest.approx(60.0 * 12 / 11)
     assert [notice.code for notice in test.notices] == ["W-SHORT-SELF-TEST"]
-
-
-def test_too_few_rounds_are_refused() -> None:
     with pytest.raises(UsageError, match="7 of 7 rounds count: a comparison needs 8"):
         from_comparisons(same(rounds=7))
-
-
-def test_without_an_end_no_share_is_stated() -> None:
     test = from_comparisons(same(rounds=10, is_late=True))
     assert test.ended == 0
     assert test.false_low_pct is None

@@ -1,7 +1,5 @@
 """Figures that a tool printed: where a difference lies, and never that it is more than noise."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.verdicts.evidence_levels import change_pct, printed_cause
@@ -42,9 +40,24 @@ def printed(
     return replace(process(1.0), samples=(), tool=tool, environment=environment)
 
 
-def test_printed_figures_are_the_lowest_level_of_evidence() -> None:
+def test_printed_figures_are_the_lowest_level_of_evidence_and_decide_nothing() -> None:
     found = compared(printed(), printed(990.0))
     assert {one.evidence for one in found.pairs[0].verdicts} == {EvidenceLevel.PRINTED}
+    found = compared(printed(), printed(500, 2.0))
+    (pair,) = found.pairs
+    assert [one.metric for one in pair.verdicts] == ["throughput", "gpu_compute", "enqueue", "h2d"]
+    for verdict in pair.verdicts:
+        assert verdict.kind is VerdictKind.INCONCLUSIVE
+        assert verdict.reason is Reason.PRINTED_ONLY
+        assert verdict.estimate is None
+        assert kind_text(verdict) == "printed figures only"
+    assert not found.is_decided
+    assert change_pct(pair.headline) == pytest.approx(-50)
+    assert "--exportTimes" in (why_text(pair.headline) or "")
+    assert headline_sentence(pair) == (
+        "Printed figures of B against A: throughput −50.0 %, GPU compute time +100 %, "
+        "enqueue time 0.00 %: the GPU is slower"
+    )
 
 
 def compared(a: Run, b: Run) -> MeasuredComparison:
@@ -74,50 +87,24 @@ def test_the_throughput_and_the_gpu_apart_tell_the_cause(b: Run, cause: str | No
     assert sentence.endswith(f": {cause}") if cause else sentence.endswith(" %")
 
 
-def test_no_printed_figure_is_decided() -> None:
-    found = compared(printed(), printed(500, 2.0))
-    (pair,) = found.pairs
-    assert [one.metric for one in pair.verdicts] == ["throughput", "gpu_compute", "enqueue", "h2d"]
-    for verdict in pair.verdicts:
-        assert verdict.kind is VerdictKind.INCONCLUSIVE
-        assert verdict.reason is Reason.PRINTED_ONLY
-        assert verdict.estimate is None
-        assert kind_text(verdict) == "printed figures only"
-    assert not found.is_decided
-    assert change_pct(pair.headline) == pytest.approx(-50)
-    assert "--exportTimes" in (why_text(pair.headline) or "")
-    assert headline_sentence(pair) == (
-        "Printed figures of B against A: throughput −50.0 %, GPU compute time +100 %, "
-        "enqueue time 0.00 %: the GPU is slower"
-    )
-
-
 def test_a_side_with_samples_is_compared_by_its_medians() -> None:
     sampled = process(1.0)
     metric = sampled.samples[0].metric
     tool = ToolReport(tool="t", summaries=(ReportedSummary(metric=metric, median_ms=2.0),))
-    other = replace(sampled, samples=(), tool=tool)
-    (pair,) = compared(sampled, other).pairs
+    (pair,) = compared(sampled, replace(sampled, samples=(), tool=tool)).pairs
     assert pair.headline.reason is Reason.PRINTED_ONLY
-    assert pair.headline.a == pytest.approx(1.0, rel=0.1)
-    assert pair.headline.b == 2.0
+    assert (pair.headline.a, pair.headline.b) == (pytest.approx(1.0, rel=0.1), 2.0)
 
 
-def test_other_gpus_are_not_comparable() -> None:
+def test_other_gpus_failed_runs_and_sides_with_nothing_in_common_are_not_compared() -> None:
     (pair,) = compared(printed(), printed(gpu="Other")).pairs
     assert pair.headline.kind is VerdictKind.INCOMPARABLE
     assert "GPU: GPU → Other" in headline_sentence(pair)
-
-
-def test_a_run_that_failed_is_not_compared_by_what_it_printed() -> None:
     outcome = Outcome(kind=OutcomeKind.FAILED, message="trtexec says FAILED")
     failed = replace(printed(870), outcome=outcome)
     with pytest.raises(UsageError, match="B has no run that succeeded") as caught:
         compared(printed(), failed)
     assert caught.value.why == "trtexec says FAILED"
-
-
-def test_nothing_in_common() -> None:
     with pytest.raises(UsageError, match="no figure in common"):
         compared(
             printed(gpu_ms=None, copies_ms=None),

@@ -1,7 +1,3 @@
-"""Rankings of several sides: order, ties, ratios to the best, sides without a rank."""
-
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np
@@ -39,7 +35,7 @@ def ranked(*ratios: float, **more) -> Ranking | None:
     return ranking_of(compare_sides(named(*sides_of(*ratios, **more))))
 
 
-def test_the_fastest_is_first_and_each_has_its_ratio_to_it() -> None:
+def test_the_fastest_is_first_and_sides_as_fast_share_a_rank() -> None:
     found = ranked(1.0, 1.2, 0.8)
     assert [(one.label, one.rank) for one in found.sides] == [("C", 1), ("A", 2), ("B", 3)]
     best, second, third = found.sides
@@ -52,9 +48,6 @@ def test_the_fastest_is_first_and_each_has_its_ratio_to_it() -> None:
         assert interval.confidence == 0.99
     assert best.value == pytest.approx(1.6, rel=0.01)
     assert not any((*one.same, *one.open) for one in found.sides)
-
-
-def test_sides_that_are_as_fast_share_a_rank() -> None:
     found = ranked(1.0, 1.001, 0.8, 1.3)
     assert [(one.label, one.rank) for one in found.sides[:1]] == [("C", 1)]
     assert {(one.label, one.rank, one.same) for one in found.sides[1:3]} == {
@@ -64,20 +57,14 @@ def test_sides_that_are_as_fast_share_a_rank() -> None:
     assert (found.sides[3].label, found.sides[3].rank) == ("D", 4)
 
 
-def test_sides_that_noise_does_not_tell_apart_share_a_rank_and_are_open() -> None:
+def test_sides_that_noise_does_not_tell_apart_or_that_are_not_comparable_have_no_rank() -> None:
     found = ranked(1.0, 1.02, 3.0, noise=0.05)
     assert [one.rank for one in found.sides] == [1, 1, 3]
     assert {one.open for one in found.sides[:2]} == {("A",), ("B",)}
-
-
-def test_two_sides_and_too_few_rounds_for_intervals() -> None:
     assert ranked(1.0, 1.2) is None
     found = ranked(1.0, 1.2, 0.8, rounds=3)
     assert {one.rank for one in found.sides} == {1}
     assert all(len(one.open) == 2 for one in found.sides)
-
-
-def test_a_side_that_is_not_comparable_is_named_and_has_no_rank() -> None:
     a, b, c, d = sides_of(1.0, 1.2, 0.8, 0.5)
     other = (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)
     d = tuple(replace(run, inputs=other) for run in d)
@@ -114,7 +101,7 @@ def planted(kinds: dict[tuple[str, str], VerdictKind], *, higher: bool = False) 
     )
 
 
-def test_a_side_between_two_others_tells_them_apart() -> None:
+def test_a_side_between_two_others_tells_them_apart_and_a_circle_ranks_nobody() -> None:
     slower, open_ = VerdictKind.SLOWER, VerdictKind.INCONCLUSIVE
     found = planted({("A", "B"): slower, ("B", "C"): slower, ("A", "C"): open_})
     assert [(one.label, one.rank, one.open) for one in found.sides] == [
@@ -122,9 +109,6 @@ def test_a_side_between_two_others_tells_them_apart() -> None:
         ("B", 2, ()),
         ("C", 3, ("A",)),
     ]
-
-
-def test_verdicts_in_a_circle_rank_nobody() -> None:
     slower, faster = VerdictKind.SLOWER, VerdictKind.FASTER
     found = planted({("A", "B"): slower, ("B", "C"): slower, ("A", "C"): faster})
     assert [one.rank for one in found.sides] == [1, 1, 1]

@@ -1,7 +1,3 @@
-"""Two sides of runs held against each other."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -22,7 +18,6 @@ DRAW = np.random.default_rng(0)
 
 
 def process(median_ms: float, *, n: int = 400, turn: RoundPosition | None = None, **more) -> Run:
-    """A run whose samples lie around a median."""
     values = median_ms * (1 + 0.002 * DRAW.standard_normal(n))
     more.setdefault("job", job())
     return Run(
@@ -36,7 +31,6 @@ def process(median_ms: float, *, n: int = 400, turn: RoundPosition | None = None
 
 
 def sampled(values: np.ndarray, run: Run | None = None) -> Run:
-    """A run whose samples are these."""
     samples = (Samples(metric="latency", values_ms=frozen(values)),)
     return replace(run or process(1.0), samples=samples)
 
@@ -55,8 +49,7 @@ def sides(ratio: float, *, rounds: int = 10, noise: float = 0.01, shared: float 
         level = np.exp(shared * DRAW.standard_normal())
         for side, runs, factor in (("A", a, 1.0), ("B", b, ratio)):
             turn = RoundPosition(comparison="c0", side=side, round=number, place=0)
-            own = np.exp(noise * DRAW.standard_normal())
-            runs.append(process(factor * level * own, turn=turn))
+            runs.append(process(factor * level * np.exp(noise * DRAW.standard_normal()), turn=turn))
     return a, b
 
 
@@ -64,7 +57,7 @@ def headline(a, b, **terms):
     return verdicts(a, b, CompareConfig(**terms))[0]
 
 
-def test_rounds_are_paired_and_what_they_share_divides_out() -> None:
+def test_rounds_are_paired_and_a_round_that_one_side_lost_is_left_out() -> None:
     found = headline(*sides(1.05, shared=0.3))
     assert found.kind is VerdictKind.SLOWER
     assert found.estimate.method == "rounds"
@@ -72,9 +65,6 @@ def test_rounds_are_paired_and_what_they_share_divides_out() -> None:
     assert (found.processes_a, found.processes_b) == (10, 10)
     assert found.samples_a == 4000
     assert found.effective_a > 1000
-
-
-def test_a_round_that_one_side_lost_is_left_out() -> None:
     a, b = sides(1.0, noise=0.001)
     failed = replace(a[3], outcome=Outcome(kind=OutcomeKind.CRASHED, message="gone"))
     found = headline([*a[:3], failed, *a[4:]], b)
@@ -82,23 +72,24 @@ def test_a_round_that_one_side_lost_is_left_out() -> None:
     assert found.kind is VerdictKind.SAME
 
 
-def test_processes_without_turns_are_two_groups() -> None:
+def test_processes_without_turns_are_two_groups_of_their_own_or_an_assumed_scatter() -> None:
     a = [process(one) for one in (1.0, 1.001, 0.999, 1.002, 1.0)]
     b = [process(one) for one in (0.95, 0.951, 0.949, 0.952, 0.95)]
     found = headline(a, b)
     assert found.estimate.method == "processes"
     assert found.kind is VerdictKind.FASTER
-
-
-def test_two_processes_a_side_are_held_to_a_scatter_that_is_assumed() -> None:
     twice = [headline([process(1.0)] * 2, [process(one)] * 2) for one in (1.06, 1.1)]
     assert [one.kind for one in twice] == [VerdictKind.INCONCLUSIVE, VerdictKind.SLOWER]
     assert {(one.estimate.method, one.processes_a) for one in twice} == {("samples", 2)}
     known = headline([process(1.0)] * 2, [process(1.04)] * 2, scatter_pct=1.0)
     assert known.kind is VerdictKind.SLOWER
+    five = [process(1.03 * one) for one in (1.0, 1.002, 0.998, 1.001, 0.999)]
+    found = headline([process(1.0)], five)
+    assert (found.kind, found.estimate.is_student) == (VerdictKind.SLOWER, True)
+    assert headline([process(1.0)], five[:4]).kind is VerdictKind.INCONCLUSIVE  # assumed again
 
 
-def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
+def test_processes_say_themselves_how_they_scatter_or_have_to_differ_by_more() -> None:
     levels = (1.0, 1.005, 0.995)
     a, b = ([process(level * one) for one in levels] for level in (1.0, 1.03))
     found = headline(a, b)
@@ -109,20 +100,10 @@ def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
     more = headline([*a, process(1.0)], [*b, process(1.03)])
     assert more.kind is VerdictKind.SLOWER
     assert not more.estimate.is_student  # ranks tell
-
-
-def test_one_process_against_five_takes_the_scatter_of_the_five() -> None:
-    five = [process(1.03 * one) for one in (1.0, 1.002, 0.998, 1.001, 0.999)]
-    found = headline([process(1.0)], five)
-    assert (found.kind, found.estimate.is_student) == (VerdictKind.SLOWER, True)
-    assert headline([process(1.0)], five[:4]).kind is VerdictKind.INCONCLUSIVE  # assumed again
-
-
-def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:
-    small = headline([process(1.0)], [process(1.02)])
-    assert small.kind is VerdictKind.INCONCLUSIVE
+    assert headline([process(1.0)], [process(1.02)]).kind is VerdictKind.INCONCLUSIVE
     assert headline([process(1.0)], [process(1.1)]).kind is VerdictKind.SLOWER
     assert headline([process(1.0)], [process(1.02)], scatter_pct=0.1).kind is VerdictKind.SLOWER
+    assert headline([process(1.0)], [process(1.02)]).more is None
 
 
 HERE = Environment(
@@ -155,14 +136,14 @@ def test_other_conditions_are_incomparable_unless_meant(key, change) -> None:
     assert headline(a, b, across=(key,)).kind is VerdictKind.SLOWER
 
 
-def test_what_is_not_known_is_no_difference() -> None:
+def test_unknown_conditions_are_named_and_a_side_without_a_good_run_is_an_error() -> None:
     a = [process(1.0, environment=Environment(host=Host(cpu_model="Xeon")))]
     assert differences(a, [process(1.0)]) == ()
-
-
-def test_an_unknown_condition_is_named() -> None:
     with pytest.raises(UsageError, match="--across drivr"):
         headline([process(1.0)], [process(1.0)], across=("drivr",))
+    failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
+    with pytest.raises(UsageError, match="no memory"):
+        verdicts([failed], [process(1.0)])
 
 
 @pytest.mark.parametrize(
@@ -180,15 +161,12 @@ def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: Verd
     assert (found.reason is Reason.CLOCK_STEP) == (kind is VerdictKind.INCONCLUSIVE)
 
 
-def test_steps_of_the_clock_decide_nothing() -> None:
+def test_steps_of_the_clock_decide_nothing_unless_the_interval_is_wider() -> None:
     coarse = [sampled(np.repeat([middle, middle + 0.05], 200)) for middle in (1.0, 1.02)]
     found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
     assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP)
     assert "steps" in found.detail
-
-
-def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
-    """A gate named steps of 0.23 % where the interval was from −1 to +12 %."""
+    # A gate named steps of 0.23 % where the interval was from −1 to +12 %.
 
     def stepped(median: float) -> Run:
         return sampled(median + 0.0023 * np.random.default_rng(7).integers(-1, 2, 2_000))
@@ -199,7 +177,7 @@ def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
     assert found.more
 
 
-def test_figures_that_each_process_has_one_of() -> None:
+def test_figures_that_each_process_or_build_has_one_of() -> None:
     built = BuildReport(engine="x", engine_bytes=1000, build_ms=5.0)
     a = [process(1.0, phases=(Phase(name="load", duration_ms=10.0),), build=built)]
     heavier = replace(built, engine_bytes=1100)
@@ -213,8 +191,21 @@ def test_figures_that_each_process_has_one_of() -> None:
     assert found["engine_size"].kind is VerdictKind.SLOWER
     assert found["engine_size"].reason is Reason.EXACT
     assert "first_inference" not in found
-    many = verdicts(a * 5, b * 5)
-    assert {one.metric: one.kind for one in many}["load"] is VerdictKind.SLOWER
+    assert {one.metric: one.kind for one in verdicts(a * 5, b * 5)}["load"] is VerdictKind.SLOWER
+    a, b = sides(1.0)
+
+    def built(run: Run, build_ms: float) -> Run:
+        report = BuildReport(engine=f"e{build_ms}", engine_bytes=100, build_ms=build_ms)
+        return replace(run, build=replace(report, from_cache=run.turn.round > 0))
+
+    found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
+    (build,) = (one for one in found if one.metric == "build")
+    assert (build.kind, build.reason) == (VerdictKind.INCONCLUSIVE, Reason.ONE_VALUE)
+    assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
+    assert build.estimate.ratio == pytest.approx(2.0)
+    again = [built(one, 900.0 + one.turn.round) for one in a]
+    (build,) = (one for one in verdicts(again, again) if one.metric == "build")
+    assert build.processes_a == 10
 
 
 @pytest.mark.parametrize(
@@ -235,33 +226,6 @@ def test_a_smaller_engine_is_better_by_more_than_the_threshold(size, kind) -> No
     assert (found.kind, found.threshold_pct) == (kind, 1)
 
 
-def test_a_side_without_a_good_run_is_an_error() -> None:
-    failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
-    with pytest.raises(UsageError, match="no memory"):
-        verdicts([failed], [process(1.0)])
-
-
-def test_processes_of_one_build_have_its_time_once() -> None:
-    a, b = sides(1.0)
-
-    def built(run: Run, build_ms: float) -> Run:
-        report = BuildReport(engine=f"e{build_ms}", engine_bytes=100, build_ms=build_ms)
-        return replace(run, build=replace(report, from_cache=run.turn.round > 0))
-
-    found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
-    (build,) = (one for one in found if one.metric == "build")
-    assert (build.kind, build.reason) == (VerdictKind.INCONCLUSIVE, Reason.ONE_VALUE)
-    assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
-    assert build.estimate.ratio == pytest.approx(2.0)
-    again = [built(one, 900.0 + one.turn.round) for one in a]
-    (build,) = (one for one in verdicts(again, again) if one.metric == "build")
-    assert build.processes_a == 10
-
-
-def test_more_samples_of_one_process_do_not_tell_how_processes_scatter() -> None:
-    assert headline([process(1.0)], [process(1.02)]).more is None
-
-
 def disturbed(run: Run) -> Run:
     """The run as the load of another process makes it: slower, its median known to ±10 % or so."""
     values = run.samples[0].values_ms * (1.3 + DRAW.exponential(4.0, 400))
@@ -274,9 +238,21 @@ def test_disturbed_rounds_do_not_count() -> None:
     assert found.kind is VerdictKind.SLOWER
     assert (found.estimate.n_a, found.estimate.left_out) == (12, 2)
     assert found.processes_a == 14
+    disturbed_a = [disturbed(run) if run.turn.round in (2, 3, 7) else run for run in a]
+    disturbed_b = [disturbed(run) if run.turn.round in (3, 5) else run for run in b]
+    found = headline(disturbed_a, disturbed_b)
+    kept = [at for at in range(14) if at not in (2, 3, 5, 7)]
+    medians = [float(np.median(a[at].samples[0].values_ms)) for at in kept]
+    assert found.estimate.left_out == 4
+    assert found.a == pytest.approx(np.exp(np.median(np.log(medians))))
+    assert found.estimate.basis == "round"
+    a, b = sides(1.0, rounds=14)
+    found = headline([*a[:6], *map(disturbed, a[6:])], b)
+    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.UNSTABLE)
+    assert found.more is None
 
 
-def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() -> None:
+def test_a_side_that_is_unstable_is_reported_and_two_levels_are_inconclusive() -> None:
     """Half of B's processes are slower and unsure: B is slower, and was called inconclusive."""
     a, b = sides(1.0, rounds=30, noise=0.003)
     b = [disturbed(run) if run.turn.round % 2 else run for run in b]
@@ -287,26 +263,11 @@ def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() ->
     assert found.kind is VerdictKind.SLOWER
     other = headline(b, a)
     assert (other.kind, other.estimate.disturbed.unstable) == (VerdictKind.FASTER, "a")
-
-
-def test_two_levels_of_an_unstable_side_are_inconclusive_in_fewer_than_thirty_rounds() -> None:
     a, b = sides(1.0, rounds=28, noise=0.003)
     b = [disturbed(run) if run.turn.round % 2 else run for run in b]
     found = headline(a, b)
     assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.PROCESS_STATES)
     assert "(14 and 14)" in found.detail
-
-
-def test_figures_and_ratio_are_of_the_same_rounds() -> None:
-    a, b = sides(1.03, rounds=14, noise=0.005)
-    disturbed_a = [disturbed(run) if run.turn.round in (2, 3, 7) else run for run in a]
-    disturbed_b = [disturbed(run) if run.turn.round in (3, 5) else run for run in b]
-    found = headline(disturbed_a, disturbed_b)
-    kept = [at for at in range(14) if at not in (2, 3, 5, 7)]
-    medians = [float(np.median(a[at].samples[0].values_ms)) for at in kept]
-    assert found.estimate.left_out == 4
-    assert found.a == pytest.approx(np.exp(np.median(np.log(medians))))
-    assert found.estimate.basis == "round"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -316,10 +277,3 @@ def test_a_ratio_without_ranks_is_the_quotient_of_the_figures(count: int) -> Non
     found = headline(a, b)
     assert found.estimate.basis is None
     assert found.estimate.ratio == pytest.approx(found.b / found.a, rel=1e-12)
-
-
-def test_mostly_disturbed_rounds_are_unstable() -> None:
-    a, b = sides(1.0, rounds=14)
-    found = headline([*a[:6], *map(disturbed, a[6:])], b)
-    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.UNSTABLE)
-    assert found.more is None

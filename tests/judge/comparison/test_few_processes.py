@@ -1,7 +1,3 @@
-"""Few processes: Student's t, and when it is not asked."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -43,18 +39,22 @@ def test_a_shift_of_three_and_three_by_hand() -> None:
     reach = 2.7764 * 0.01 * math.sqrt(2 / 3)
     assert found.value == pytest.approx(0.10)
     assert (found.low, found.high) == pytest.approx((0.10 - reach, 0.10 + reach), abs=1e-6)
-
-
-def test_one_of_a_side_takes_the_others_scatter() -> None:
     found = student_shift([0.0], [0.10, 0.11, 0.12], confidence=0.95)
     assert found.high - found.value == pytest.approx(4.3027 * 0.01 * math.sqrt(4 / 3), abs=1e-5)
     assert student_shift([0.0], [0.1], confidence=0.95) == (pytest.approx(0.1), None, None)
+    with pytest.raises(UsageError, match=r"^differences: 1 values, and 2"):
+        student_paired_shift([0.1], confidence=0.95)
+    with pytest.raises(UsageError, match=r"^medians: 0 values"):
+        level_of_processes([])
+    found = student_shift([0.0, 0.0, 0.3], [0.0, 0.3, 0.3], confidence=0.5)
+    assert found.low <= found.value <= found.high
+    found = level_of_processes([1.0, 1.0, 1.0, 1.0, 2.0], confidence=0.5)
+    assert found.low <= 1.0 <= found.high
 
 
 @pytest.mark.parametrize("rounds", [[0.02, 0.03], [0.1, 0.12, 0.14, 0.11]])
 def test_intervals_of_rounds_and_of_a_level_are_scipys(rounds) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    wanted = stats.ttest_1samp(rounds, 0).confidence_interval(0.9)
+    wanted = pytest.importorskip("scipy.stats").ttest_1samp(rounds, 0).confidence_interval(0.9)
     found = student_paired_shift(rounds, confidence=0.9)
     assert found == pytest.approx((np.median(rounds), wanted.low, wanted.high))
     level = level_of_processes(list(np.exp(rounds)), confidence=0.9)
@@ -62,30 +62,13 @@ def test_intervals_of_rounds_and_of_a_level_are_scipys(rounds) -> None:
     assert level.confidence == 0.9
 
 
-def test_a_shift_or_level_of_too_few_names_them() -> None:
-    with pytest.raises(UsageError, match=r"^differences: 1 values, and 2"):
-        student_paired_shift([0.1], confidence=0.95)
-    with pytest.raises(UsageError, match=r"^medians: 0 values"):
-        level_of_processes([])
-
-
-def test_what_is_shown_lies_within() -> None:
-    found = student_shift([0.0, 0.0, 0.3], [0.0, 0.3, 0.3], confidence=0.5)
-    assert found.low <= found.value <= found.high
-    found = level_of_processes([1.0, 1.0, 1.0, 1.0, 2.0], confidence=0.5)
-    assert found.low <= 1.0 <= found.high
-
-
-def test_shifts_of_three_and_three_cover_as_they_should() -> None:
+def test_shifts_and_levels_cover_as_they_should() -> None:
     draw = np.random.default_rng(5)
     inside = 0
     for _ in range(2000):
         found = student_shift(draw.normal(0, 1, 3), draw.normal(0, 1, 3), confidence=0.95)
         inside += found.low <= 0 <= found.high
     assert 0.935 < inside / 2000 < 0.965
-
-
-def test_levels_cover_as_they_should() -> None:
     draw = np.random.default_rng(6)
     for count in (2, 3, 5, 6, 8):
         inside = 0
@@ -95,50 +78,16 @@ def test_levels_cover_as_they_should() -> None:
         assert inside / 1000 > 0.93
 
 
-def test_of_six_processes_ranks_tell() -> None:
+def test_of_six_processes_ranks_tell_and_any_sides_are_compared_by_that_rule() -> None:
     medians = [1.0, 1.01, 1.02, 0.99, 1.005, 1.5]
     found = level_of_processes(medians)
     wanted = paired_shift(np.log(medians), confidence=0.95)
     assert (found.low, found.high) == pytest.approx((math.exp(wanted.low), math.exp(wanted.high)))
     assert found.high == pytest.approx(1.5)
-
-
-def test_one_process_and_nothing_measured_have_no_interval() -> None:
     assert level_of_processes([1.0]) is None
     assert level_of_processes([1.0, 0.0, 1.0]) is None
     with pytest.raises(UsageError):
         level_of_processes([])
-
-
-NOISE = 1 + 0.003 * np.random.default_rng(3).standard_normal(30)
-ONE = NOISE[:8]
-TWO = NOISE[:8] * (1.0, 1.05, 1.05, 1.0, 1.05, 1.0, 1.05, 1.05)
-
-
-def test_processes_of_two_levels_have_states() -> None:
-    found = process_states(TWO, 1.0)
-    assert found is not None
-    assert (found.low, found.high) == (3, 5)
-    assert 4 < found.gap_pct < 6
-    assert process_states(TWO, 10.0) is None  # nearer than what matters
-
-
-def test_one_level_and_one_disturbed_process_have_none() -> None:
-    assert process_states(ONE, 1.0) is None
-    assert process_states([*ONE[:7], 2.0], 1.0) is None
-    assert process_states(TWO[:5], 1.0) is None
-
-
-def test_a_difference_within_the_states_is_open_until_thirty_rounds() -> None:
-    assert unsettled_states((ONE, TWO), 1.04, 1.0) is not None
-    assert unsettled_states((ONE, TWO), 1.5, 1.0) is None  # no state is so far away
-    assert unsettled_states((ONE, ONE), 1.04, 1.0) is None
-    thirty = NOISE * np.where(np.arange(30) % 2, 1.05, 1.0)
-    assert unsettled_states((NOISE, thirty), 1.04, 1.0) is None
-    assert unsettled_states((NOISE[:29], thirty[:29]), 1.04, 1.0) is not None
-
-
-def test_any_two_sides_are_compared_by_that_rule() -> None:
     one = Recorded(tuple([value] for value in NOISE), "one")
     two = Recorded(
         tuple([value * (1.06, 1.2)[at % 3 > 0]] for at, value in enumerate(NOISE)), "two"
@@ -151,3 +100,24 @@ def test_any_two_sides_are_compared_by_that_rule() -> None:
     assert "two levels, 13 % apart" in (few.verdict.detail or "")
     assert few.next_step == "about 14 more rounds would probably settle it"
     assert compare(one, two, rounds=30).verdict.kind is VerdictKind.SLOWER
+
+
+NOISE = 1 + 0.003 * np.random.default_rng(3).standard_normal(30)
+ONE = NOISE[:8]
+TWO = NOISE[:8] * (1.0, 1.05, 1.05, 1.0, 1.05, 1.0, 1.05, 1.05)
+
+
+def test_processes_of_two_levels_have_states_that_stay_open_until_thirty_rounds() -> None:
+    found = process_states(TWO, 1.0)
+    assert (found.low, found.high) == (3, 5)
+    assert 4 < found.gap_pct < 6
+    assert process_states(TWO, 10.0) is None  # nearer than what matters
+    assert process_states(ONE, 1.0) is None
+    assert process_states([*ONE[:7], 2.0], 1.0) is None
+    assert process_states(TWO[:5], 1.0) is None
+    assert unsettled_states((ONE, TWO), 1.04, 1.0) is not None
+    assert unsettled_states((ONE, TWO), 1.5, 1.0) is None  # no state is so far away
+    assert unsettled_states((ONE, ONE), 1.04, 1.0) is None
+    thirty = NOISE * np.where(np.arange(30) % 2, 1.05, 1.0)
+    assert unsettled_states((NOISE, thirty), 1.04, 1.0) is None
+    assert unsettled_states((NOISE[:29], thirty[:29]), 1.04, 1.0) is not None

@@ -1,7 +1,5 @@
 """Shifts of few values, held against enumeration and SciPy."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, product
 
@@ -41,11 +39,17 @@ def test_rank_sums_are_those_of_all_orders(m, n) -> None:
     assert np.allclose(_rank_sum_counts(m, n), [sums[one] / whole for one in range(m * n + 1)])
 
 
-def test_rank_sums_of_many_stay_exact() -> None:
+def test_rank_sums_of_many_stay_exact_and_too_few_have_no_interval() -> None:
     counts = _rank_sum_counts(40, 40)
     assert counts.min() > 0
     assert np.allclose(counts, counts[::-1], rtol=1e-12)
     assert counts.sum() == pytest.approx(1, abs=1e-12)
+    assert unpaired_shift([1, 2, 3], [5, 6, 7], confidence=0.95).low is None
+    assert unpaired_shift([1, 2, 3, 4], [5, 6, 7, 8], confidence=0.95)[1:] == (1, 7)
+    with pytest.raises(UsageError, match="0 values"):
+        paired_shift([], confidence=0.95)
+    with pytest.raises(UsageError, match="nan"):
+        unpaired_shift([1.0], [float("nan")], confidence=0.95)
 
 
 @pytest.mark.parametrize(("k", "confidence"), [(5, 0.95), (6, 0.984), (7, 0.99)])
@@ -72,11 +76,6 @@ def test_what_ranks_need_is_the_fewest_that_have_an_interval(confidence) -> None
     assert unpaired_shift(fewer, fewer, confidence=confidence).low is None or processes == 1
 
 
-def test_three_processes_a_side_have_no_interval() -> None:
-    assert unpaired_shift([1, 2, 3], [5, 6, 7], confidence=0.95).low is None
-    assert unpaired_shift([1, 2, 3, 4], [5, 6, 7, 8], confidence=0.95)[1:] == (1, 7)
-
-
 @given(VALUES)
 def test_signs_turn_the_interval_over(values) -> None:
     there, back = (paired_shift(sign * np.array(values), confidence=0.95) for sign in (1, -1))
@@ -96,9 +95,6 @@ def test_the_interval_is_what_the_test_does_not_reject() -> None:
     for shift, inside in ((found.low + 1e-6, True), (found.low - 1e-6, False)):
         p = scipy.stats.wilcoxon(values - shift, method="exact").pvalue
         assert bool(p > 0.05) is inside
-
-
-def test_the_unpaired_interval_is_what_the_test_does_not_reject() -> None:
     draw = np.random.default_rng(4)
     a, b = draw.normal(0, 1, 9), draw.normal(1, 2, 11)
     found = unpaired_shift(a, b, confidence=0.95)
@@ -114,10 +110,3 @@ def test_it_covers(kind) -> None:
     found = [paired_shift(row, confidence=0.95) for row in rows]
     covered = np.mean([one.low <= 0 <= one.high for one in found])
     assert 0.94 < covered < 0.985  # ranks are whole: 10 rounds can hold 95.1 %
-
-
-def test_nothing_and_no_number_are_refused() -> None:
-    with pytest.raises(UsageError, match="0 values"):
-        paired_shift([], confidence=0.95)
-    with pytest.raises(UsageError, match="nan"):
-        unpaired_shift([1.0], [float("nan")], confidence=0.95)

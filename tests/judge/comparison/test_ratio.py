@@ -1,7 +1,3 @@
-"""Ratios of medians with their intervals."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,18 +26,14 @@ from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKin
 from tests.judge.draws import ar1
 
 
-def test_what_a_round_shares_divides_out() -> None:
+def test_what_a_round_shares_divides_out_and_sides_exchanged_give_the_inverse() -> None:
     shared = np.exp(np.random.default_rng(0).normal(0, 0.3, 12))
     found = ratio_of_rounds(list(2 * shared), list(2.2 * shared))
-    assert found.ratio == pytest.approx(1.1)
-    assert found.interval.low == pytest.approx(1.1)
+    assert (found.ratio, found.interval.low) == (pytest.approx(1.1), pytest.approx(1.1))
     assert found.interval.high == pytest.approx(1.1)
     assert (found.method, found.n_a, found.n_b) == ("rounds", 12, 12)
     apart = ratio_of_processes(list(2 * shared), list(2.2 * shared)).interval
     assert apart.low < 1 < apart.high
-
-
-def test_sides_exchanged_give_the_inverse() -> None:
     a, b = [1.0, 1.1, 0.9, 1.05], [2.0, 2.3, 1.9, 2.2, 2.1]
     there, back = ratio_of_processes(a, b), ratio_of_processes(b, a)
     assert there.ratio == pytest.approx(1 / back.ratio)
@@ -52,6 +44,10 @@ def test_few_processes_give_a_ratio_and_no_interval() -> None:
     found = ratio_of_processes([1.0, 1.1], [2.0, 2.2])
     assert found.interval is None
     assert found.ratio == pytest.approx(2.0, rel=0.02)
+    with pytest.raises(UsageError, match="not above 0"):
+        ratio_by_scatter([np.zeros(100)], [np.ones(100)])
+    with pytest.raises(UsageError, match="both sides"):
+        ratio_of_rounds([1.0], [1.0, 2.0])
 
 
 def test_one_process_a_side_adds_both_intervals_in_squares() -> None:
@@ -62,16 +58,10 @@ def test_one_process_a_side_adds_both_intervals_in_squares() -> None:
     down = math.hypot(math.log(np.median(b) / of_b.low), math.log(of_a.high / np.median(a)))
     assert math.log(found.ratio / found.interval.low) == pytest.approx(down)
     assert found.ratio == pytest.approx(np.median(b) / np.median(a))
-
-
-def test_scatter_of_processes_widens() -> None:
     draw = np.random.default_rng(1)
     a, b = draw.normal(1, 0.001, 900), draw.normal(1, 0.001, 900)
     found = ratio_by_scatter([a], [b], scatter=0.02)
     assert math.log(found.interval.high / found.ratio) > 0.02 * math.sqrt(2)
-
-
-def test_samples_worth_too_little_have_no_interval() -> None:
     wandering = 1 + 0.01 * np.arange(200) / 14
     assert ratio_by_scatter([wandering], [wandering[::-1]]).interval is None
 
@@ -84,13 +74,6 @@ def test_dependent_samples_cover_as_they_should() -> None:
         found = ratio_by_scatter([a], [b]).interval
         inside += found.low <= 1 <= found.high
     assert 0.91 < inside / 300 <= 0.99
-
-
-def test_a_median_of_nothing_has_no_ratio() -> None:
-    with pytest.raises(UsageError, match="not above 0"):
-        ratio_by_scatter([np.zeros(100)], [np.ones(100)])
-    with pytest.raises(UsageError, match="both sides"):
-        ratio_of_rounds([1.0], [1.0, 2.0])
 
 
 def test_more_confidence_widens_the_interval_of_rounds_and_keeps_the_ratio() -> None:
@@ -119,7 +102,7 @@ def test_ranks_go_before_student_and_student_before_nothing() -> None:
     assert sure.high > ratio_of_few_processes(three, three).interval.high
 
 
-def test_of_two_processes_as_much_scatter_is_assumed_as_of_one() -> None:
+def test_two_processes_count_as_one_median_with_an_assumed_scatter() -> None:
     draw = np.random.default_rng(3)
     sides = [[draw.normal(1, 0.001, 400) for _ in range(2)] for _ in range(2)]
     one = ratio_by_scatter(sides[0][:1], sides[1][:1], scatter=0.05)
@@ -129,10 +112,7 @@ def test_of_two_processes_as_much_scatter_is_assumed_as_of_one() -> None:
     assert (two.n_a, two.n_b) == (800, 800)
     wandering = 1 + 0.01 * np.arange(200) / 14
     assert ratio_by_scatter([sides[0][0], wandering], sides[1]).interval is None
-
-
-def test_two_processes_of_one_side_count_as_one_median() -> None:
-    """Two equal processes do not narrow the interval, and do not widen it."""
+    # Two equal processes do not narrow the interval, and do not widen it.
     draw = np.random.default_rng(5)
     a, b = draw.normal(1, 0.05, 400), draw.normal(1.2, 0.05, 400)
     one, two = ratio_by_scatter([a], [b]), ratio_by_scatter([a, a], [b, b])
@@ -148,33 +128,21 @@ def ratio(value: float, half: float = 0.01, confidence: float = 0.95) -> Measure
     return MeasuredRatio(value, ends)
 
 
-def test_a_ratio_and_its_inverse_cancel() -> None:
+def test_the_mean_of_ratios_has_the_interval_of_its_parts() -> None:
     mean, interval = mean_ratio([ratio(2.0), ratio(0.5)])
     assert mean == pytest.approx(1.0)
     assert math.log(interval.high) == pytest.approx(0.01 / math.sqrt(2))
     assert math.log(interval.low) == pytest.approx(-0.01 / math.sqrt(2))
-
-
-def test_what_has_a_common_cause_does_not_average_out() -> None:
     _, interval = mean_ratio([ratio(1.0)] * 4, is_shared=True)
     assert math.log(interval.high) == pytest.approx(0.01)
-
-
-def test_one_ratio_without_an_interval_leaves_the_mean_without_one() -> None:
     mean, interval = mean_ratio([ratio(1.1), MeasuredRatio(1.1, None)])
     assert mean == pytest.approx(1.1)
     assert interval is None
-
-
-def test_an_exact_ratio_adds_nothing_to_the_interval() -> None:
     mean, interval = mean_ratio([ratio(1.0), MeasuredRatio(4.0, None, is_exact=True)])
     assert mean == pytest.approx(2.0)
     assert math.log(interval.high / mean) == pytest.approx(0.005)
     _, interval = mean_ratio([MeasuredRatio(4.0, None, is_exact=True)] * 2)
     assert (interval.low, interval.high) == pytest.approx((4.0, 4.0))
-
-
-def test_intervals_of_more_confidence_are_narrowed_to_the_lowest() -> None:
     wide = 2.5758293 / 1.9599640 * 0.01
     _, interval = mean_ratio([ratio(1.0), ratio(1.0, wide, 0.99)])
     assert interval.confidence == 0.95
@@ -221,15 +189,28 @@ def test_verdicts(ends, kind) -> None:
     assert decide(estimate(*ends), 1.0)[0] is kind
 
 
-def test_a_higher_rate_is_faster() -> None:
-    found = estimate(1.02, 1.03, 1.04)
-    assert decide(found, 1.0, higher_is_better=True)[0] is VerdictKind.FASTER
-
-
-def test_no_interval_decides_nothing() -> None:
+def test_a_verdict_names_how_many_more_would_settle_it() -> None:
+    assert decide(estimate(1.02, 1.03, 1.04), 1.0, higher_is_better=True)[0] is VerdictKind.FASTER
     none = RatioEstimate(ratio=3.0, interval=None, method="rounds", n_a=3, n_b=3)
     assert decide(none, 1.0) == (VerdictKind.INCONCLUSIVE, Reason.NO_INTERVAL)
     assert more_needed(none, 1.0) is None
+    wide = estimate(math.exp(-0.02), math.exp(0.02), math.exp(0.06), n=10)
+    assert more_needed(wide, 1.0) == pytest.approx(30, abs=1)
+    assert more_needed(estimate(math.exp(-0.05), 1.01 - 1e-6, math.exp(0.05)), 1.0) is None
+    wide = estimate(math.exp(-0.03), math.exp(0.02), math.exp(0.07))
+    assert more_needed(wide, 1.0, scatter=0.02) is None
+    assert more_needed(wide, 1.0, scatter=0.015) > more_needed(wide, 1.0)
+    assert looks_at(np.zeros(LOOKS[-1]))[0].interval is not None
+    far = RatioEstimate(
+        ratio=0.5,
+        interval=Interval(low=0.49, high=0.51, confidence=0.99),
+        method="rounds",
+        n_a=8,
+        n_b=8,
+    )
+    assert corrected_ratio(far, 1.0) == pytest.approx(0.5, rel=1e-6)
+    near = replace(far, interval=Interval(low=0.45, high=1.2, confidence=0.99))
+    assert corrected_ratio(near, 1.0) is None
 
 
 @given(st.floats(-0.1, 0.1), st.floats(0, 0.1), st.floats(0, 0.1), st.floats(0.1, 5))
@@ -244,30 +225,10 @@ def test_sides_exchanged_exchange_the_verdict(middle, down, up, threshold) -> No
         assert decide(back, threshold)[0] is opposite.get(found, found)
 
 
-def test_half_the_width_takes_four_times_as_many() -> None:
-    wide = estimate(math.exp(-0.02), math.exp(0.02), math.exp(0.06), n=10)
-    assert more_needed(wide, 1.0) == pytest.approx(30, abs=1)
-
-
-def test_what_lies_just_inside_the_threshold_takes_for_ever() -> None:
-    edge = estimate(math.exp(-0.05), 1.01 - 1e-6, math.exp(0.05))
-    assert more_needed(edge, 1.0) is None
-
-
-def test_what_no_number_takes_away_is_left_standing() -> None:
-    wide = estimate(math.exp(-0.03), math.exp(0.02), math.exp(0.07))
-    assert more_needed(wide, 1.0, scatter=0.02) is None
-    assert more_needed(wide, 1.0, scatter=0.015) > more_needed(wide, 1.0)
-
-
 def looks_at(logs) -> list[RatioEstimate]:
     b = np.exp(logs)
     ones = np.ones(b.size)
     return [ratio_of_rounds(ones[:n], b[:n], confidence=LOOK_CONFIDENCE) for n in LOOKS]
-
-
-def test_the_first_look_already_has_an_interval() -> None:
-    assert looks_at(np.zeros(LOOKS[-1]))[0].interval is not None
 
 
 @pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy tails"])
@@ -313,19 +274,6 @@ def test_an_early_end_overstates_and_the_corrected_ratio_less_so(shift: float) -
     assert abs(np.mean(corrected) - shift) < 0.8 * abs(np.mean(shown) - shift) + 0.005
 
 
-def test_a_ratio_far_from_the_limit_needs_no_correction() -> None:
-    far = RatioEstimate(
-        ratio=0.5,
-        interval=Interval(low=0.49, high=0.51, confidence=0.99),
-        method="rounds",
-        n_a=8,
-        n_b=8,
-    )
-    assert corrected_ratio(far, 1.0) == pytest.approx(0.5, rel=1e-6)
-    near = replace(far, interval=Interval(low=0.45, high=1.2, confidence=0.99))
-    assert corrected_ratio(near, 1.0) is None
-
-
 @pytest.mark.parametrize(
     ("ends", "higher_is_better", "expected"),
     [
@@ -359,8 +307,7 @@ def test_the_chance_of_a_decision_is_how_often_later_looks_decide() -> None:
     truths = draw.normal(math.log(found.ratio), sd / math.sqrt(first), 300)
     decided = 0
     for truth in truths:
-        more = draw.normal(truth, sd, last - first)
-        later = np.exp([*differences, *more])
+        later = np.exp([*differences, *draw.normal(truth, sd, last - first)])
         kind, _ = decide(ratio_of_rounds(np.ones(last), later, confidence=0.99), 1.0)
         decided += kind is not VerdictKind.INCONCLUSIVE
     assert chance_of_decision(found, 1.0, last) == pytest.approx(decided / 300, abs=0.1)

@@ -1,18 +1,7 @@
-"""Rounds that count, and those in which something disturbed a process."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from enginescope.judge.comparison.looks import (
-    EARLY_LOOK,
-    LOOK_CONFIDENCE,
-    LOOKS,
-    Tally,
-    looks_up_to,
-    tally_of,
-)
+from enginescope.judge.comparison import looks
 from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
 from enginescope.judge.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
 from enginescope.judge.stats.autocorrelation import quantile_interval
@@ -25,30 +14,23 @@ def test_one_disturbed_process_of_either_side_takes_its_round_along() -> None:
     assert steady_rounds([QUIET, QUIET]) == (True,) * 4
     assert steady_rounds([(0.3, 9.0, 0.2, 0.4), QUIET]) == (True, False, True, True)
     assert steady_rounds([QUIET, (0.3, 0.5, 0.2, 9.0)]) == (True, True, True, False)
-
-
-def test_what_is_always_uncertain_counts_all_the_same() -> None:
     assert all(steady_rounds([(9.0, 12.0, 8.0, 15.0)] * 2))
     assert steady_rounds([(9.0, 12.0, 8.0, 40.0)] * 2) == (True, True, True, False)
-
-
-def test_what_is_not_known_is_no_sign_of_load() -> None:
     assert steady_rounds([(None, 0.3, 9.0), (None, None, None)]) == (True, True, False)
     assert uncertainty_pct(np.ones(3)) is None
     assert steady_rounds([(), ()]) == ()
+    draw = np.random.default_rng(6)
+    known = [uncertainty_pct(1 + 0.1 * draw.standard_normal(400)) for _ in range(50)]
+    assert np.mean(known) == pytest.approx(1.38, rel=0.1)  # 1.253 × 2.201 × 10 % / √400
 
 
-def test_some_round_always_counts() -> None:
+def test_some_round_always_counts_and_a_drift_is_as_uncertain_as_it_is_far() -> None:
     draw = np.random.default_rng(5)
     for _ in range(200):
         rows = 100 * draw.random((2, draw.integers(1, 9))) ** 6
         assert any(steady_rounds(rows))
-
-
-def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
-    """Its samples carry no interval, and are not too few."""
-    draw = np.random.default_rng(8)
-    noise = 1 + 0.002 * draw.standard_normal(300)
+    # Its samples carry no interval, and are not too few.
+    noise = 1 + 0.002 * np.random.default_rng(8).standard_normal(300)
     strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)
     assert quantile_interval(strong, 0.5) is None
     assert uncertainty_pct(strong) == pytest.approx(100 * 0.95 / 3, rel=0.05)
@@ -58,12 +40,6 @@ def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
     assert all(steady_rounds([(uncertainty_pct(mild), *QUIET[1:]), QUIET]))
 
 
-def test_uncertainty_is_half_of_the_interval() -> None:
-    draw = np.random.default_rng(6)
-    known = [uncertainty_pct(1 + 0.1 * draw.standard_normal(400)) for _ in range(50)]
-    assert np.mean(known) == pytest.approx(1.38, rel=0.1)  # 1.253 × 2.201 × 10 % / √400
-
-
 def test_rounds_that_one_side_alone_disturbs_count() -> None:
     quiet, loud = [0.5] * 28, [0.5, 9.0] * 14
     found = disturbances([quiet, loud])
@@ -71,6 +47,13 @@ def test_rounds_that_one_side_alone_disturbs_count() -> None:
     assert all(found.counts)
     assert disturbances([loud, quiet]).unstable == 0
     assert steady_rounds([quiet, loud]) == (True, False) * 14  # the plain rule leaves them out
+    a, b = [9.0] * 5 + [0.5] * 25, [9.0] * 15 + [0.5] * 15
+    found = disturbances([a, b])
+    assert (found.alone, found.several, found.unstable) == ((0, 10), 5, 1)
+    assert found.counts == (False,) * 5 + (True,) * 25
+    found = disturbances([[0.5] * 12, [20.0] * 12])
+    assert (found.alone, found.unstable) == ((0, 12), 1)
+    assert all(found.counts)
 
 
 @pytest.mark.parametrize(
@@ -82,19 +65,6 @@ def test_one_side_is_unstable_beyond_chance_alone(a: int, b: int, unstable: int 
     found = disturbances([[9.0] * a + [0.5] * (b + rest), [0.5] * a + [9.0] * b + [0.5] * rest])
     assert (found.alone, found.unstable) == ((a, b), unstable)
     assert sum(found.counts) == (40 if unstable is not None else rest)
-
-
-def test_rounds_in_which_both_sides_are_disturbed_never_count() -> None:
-    a, b = [9.0] * 5 + [0.5] * 25, [9.0] * 15 + [0.5] * 15
-    found = disturbances([a, b])
-    assert (found.alone, found.several, found.unstable) == ((0, 10), 5, 1)
-    assert found.counts == (False,) * 5 + (True,) * 25
-
-
-def test_a_side_that_is_always_uncertain_beside_a_steady_one_is_unstable() -> None:
-    found = disturbances([[0.5] * 12, [20.0] * 12])
-    assert (found.alone, found.unstable) == ((0, 12), 1)
-    assert all(found.counts)
 
 
 def test_sides_that_are_disturbed_alike_are_seldom_called_unstable() -> None:
@@ -125,12 +95,26 @@ def test_left_out_rounds_leave_the_interval_right_and_narrower() -> None:
 # When a comparison may end, and the confidence of its looks when it is continued.
 
 STEADY = (0.5, 0.5)
-EARLY_LOOKS = range(EARLY_LOOK, LOOKS[0])
+EARLY_LOOKS = range(looks.EARLY_LOOK, looks.LOOKS[0])
 
 
-def test_a_comparison_within_its_looks_has_their_confidence() -> None:
-    for rounds in (1, LOOKS[0], LOOKS[-1]):
-        assert tally_of(LOOKS[-1], [STEADY] * rounds).confidence == LOOK_CONFIDENCE
+def test_all_looks_of_a_comparison_add_up_to_its_confidence() -> None:
+    for rounds in (1, looks.LOOKS[0], looks.LOOKS[-1]):
+        assert (
+            looks.tally_of(looks.LOOKS[-1], [STEADY] * rounds).confidence == looks.LOOK_CONFIDENCE
+        )
+    tally = looks.Tally(looks.LOOKS)
+    errors = [1 - tally.confidence] * len(looks.LOOKS)
+    for _ in range(20):
+        tally.extend()
+        errors.append(1 - tally.confidence)
+    assert 0.049 < sum(errors) < 0.05 + 1e-9
+    rounds = [STEADY if at % 2 else None for at in range(20)]
+    tally = looks.tally_of(looks.LOOKS[-1], rounds)
+    assert tally.complete == 10
+    assert tally.take_look()
+    assert not tally.take_look()
+    assert not tally.is_over
 
 
 @pytest.mark.parametrize(
@@ -138,31 +122,13 @@ def test_a_comparison_within_its_looks_has_their_confidence() -> None:
     [(60, 0, 0.99), (61, 1, 0.995), (120, 1, 0.995), (121, 2, 0.9975), (480, 3, 0.99875)],
 )
 def test_each_further_look_has_half_the_error(rounds, further, confidence) -> None:
-    tally = tally_of(LOOKS[-1], [STEADY] * rounds)
+    tally = looks.tally_of(looks.LOOKS[-1], [STEADY] * rounds)
     assert tally.confidence == pytest.approx(confidence)
-    assert len(tally.looks) == len(LOOKS) + further
-
-
-def test_the_errors_of_all_looks_add_up_to_five_percent() -> None:
-    tally = Tally(LOOKS)
-    errors = [1 - tally.confidence] * len(LOOKS)
-    for _ in range(20):
-        tally.extend()
-        errors.append(1 - tally.confidence)
-    assert 0.049 < sum(errors) < 0.05 + 1e-9
-
-
-def test_rounds_with_a_failed_process_do_not_bring_a_look_nearer() -> None:
-    rounds = [STEADY if at % 2 else None for at in range(20)]
-    tally = tally_of(LOOKS[-1], rounds)
-    assert tally.complete == 10
-    assert tally.take_look()
-    assert not tally.take_look()
-    assert not tally.is_over
+    assert len(tally.looks) == len(looks.LOOKS) + further
 
 
 def test_the_looks_are_the_same_wherever_the_rounds_are_split() -> None:
-    def asked(tally: Tally, rounds: int) -> list[int]:
+    def asked(tally: looks.Tally, rounds: int) -> list[int]:
         seen = []
         for _ in range(rounds):
             tally.add(STEADY)
@@ -171,16 +137,15 @@ def test_the_looks_are_the_same_wherever_the_rounds_are_split() -> None:
         return seen
 
     for split in (1, 7, 8, 29, 59):
-        tally = Tally(looks_up_to(60))
-        assert [*asked(tally, split), *asked(tally, 60 - split)] == [*EARLY_LOOKS, *LOOKS]
+        tally = looks.Tally(looks.looks_up_to(60))
+        assert [*asked(tally, split), *asked(tally, 60 - split)] == [*EARLY_LOOKS, *looks.LOOKS]
 
 
 def ends_with_a_difference(differences, confidences: dict[int, float]) -> bool:
     """Whether a comparison that goes on until it is decided says faster or slower."""
     b = np.exp(differences)
     for rounds, confidence in confidences.items():
-        ones = np.ones(rounds)
-        kind, _ = decide(ratio_of_rounds(ones, b[:rounds], confidence=confidence), 0.0)
+        kind, _ = decide(ratio_of_rounds(np.ones(rounds), b[:rounds], confidence=confidence), 0.0)
         if kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
             return True
     return False
@@ -188,16 +153,15 @@ def ends_with_a_difference(differences, confidences: dict[int, float]) -> bool:
 
 def test_of_a_side_with_itself_that_is_continued_thrice_few_end_with_a_difference() -> None:
     """Threshold 0, so that only the looks keep an A/A comparison from a false verdict."""
-    tally = Tally(LOOKS)
-    confidences = dict.fromkeys(LOOKS, tally.confidence)
+    tally = looks.Tally(looks.LOOKS)
+    confidences = dict.fromkeys(looks.LOOKS, tally.confidence)
     for _ in range(3):
         tally.extend()
         confidences[tally.looks[-1]] = tally.confidence
-    assert list(confidences) == [*LOOKS, 120, 240, 480]
-    draw = np.random.default_rng(20)
-    rows = 0.1 * draw.standard_normal((500, 480))
+    assert list(confidences) == [*looks.LOOKS, 120, 240, 480]
+    rows = 0.1 * np.random.default_rng(20).standard_normal((500, 480))
     false = sum(ends_with_a_difference(row, confidences) for row in rows)
-    at_once = sum(ends_with_a_difference(row, dict.fromkeys(LOOKS, 0.99)) for row in rows)
+    at_once = sum(ends_with_a_difference(row, dict.fromkeys(looks.LOOKS, 0.99)) for row in rows)
     plain = sum(ends_with_a_difference(row, dict.fromkeys(confidences, 0.95)) for row in rows)
     assert at_once <= false <= 0.05 * len(rows)
     assert plain > 0.1 * len(rows)  # what continuing at 95 % each time would do
@@ -205,7 +169,7 @@ def test_of_a_side_with_itself_that_is_continued_thrice_few_end_with_a_differenc
 
 def test_a_round_that_makes_earlier_ones_count_brings_one_look_however_far_it_jumps() -> None:
     """The limit is three times the usual uncertainty, and what is usual changes with each round."""
-    tally = Tally(LOOKS)
+    tally = looks.Tally(looks.LOOKS)
     counting, asked = [], []
     for steadier in [1.0] * 4 + [3.0] * 5:
         tally.add((steadier, 7.0 if tally.measured == 0 else steadier))
@@ -213,13 +177,9 @@ def test_a_round_that_makes_earlier_ones_count_brings_one_look_however_far_it_ju
         asked.append(tally.take_look())
     assert counting[-2:] == [7, 9]
     assert asked == [place + 1 in (*EARLY_LOOKS, 9) for place in range(9)]
-    assert tally.confidence == LOOK_CONFIDENCE
-
-
-def test_a_look_that_is_reached_again_is_not_asked_at_again() -> None:
-    """Rounds can cease to count: one look then would be one too many."""
-    tally = Tally(LOOKS)
-    counting, asked = [], []
+    assert tally.confidence == looks.LOOK_CONFIDENCE
+    # Rounds can cease to count: one look then would be one too many.
+    tally, counting, asked = looks.Tally(looks.LOOKS), [], []
     for row in [(2.0, 5.2)] * 2 + [(2.0, 2.0)] * 2 + [(1.5, 1.5)] * 6:
         tally.add(row)
         counting.append(tally.counting)

@@ -1,7 +1,5 @@
 """Objects that large plans have by the hundred thousand are no work for the cycle collector."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tests.rules.made import findings, layer, severities
 
 
@@ -16,9 +14,6 @@ def test_reformat_converts_type_found() -> None:
     assert [one.saving.bound_ms for one in found] == [0.3, 0.2]
     assert severities(found) == ["warning"] * 2
     assert found[0].evidence == {"from": "FP16", "to": "FP32", "origin": "REFORMAT"}
-
-
-def test_at_the_engine_s_border_it_is_info() -> None:
     found = findings(
         "PLAN104",
         layer("Reformat", "in FP32", "a FP16"),
@@ -45,14 +40,12 @@ def test_reformat_converts_type_not_found() -> None:
 
 def test_slice_converts_type_found() -> None:
     (one,) = findings("PLAN105", layer("Slice", "in FP16", "out FP32"), times=(0.5,))
-    assert one.message == "converts FP16 to FP32"
-    assert one.saving.bound_ms == 0.5
+    assert (one.message, one.saving.bound_ms) == ("converts FP16 to FP32", 0.5)
 
 
 def test_slice_converts_type_not_found() -> None:
     same = layer("Slice", "in FP16", "a Half")
-    other = layer("Reformat", "a FP16", "out FP32")
-    assert findings("PLAN105", same, other) == ()
+    assert findings("PLAN105", same, layer("Reformat", "a FP16", "out FP32")) == ()
 
 
 BEFORE = layer("Convolution", "in FP16 1x8x4x4 NHWC8", "a FP16 1x8x4x4 NHWC8")
@@ -68,15 +61,9 @@ def test_reformat_sandwich_found() -> None:
     assert (one.subject, one.layers) == ("plugin", (1, 3))
     assert one.message.endswith("(FP16 NHWC8 → FP32 NCHW and back)")
     assert one.saving.bound_ms == 0.75  # of both copies, not of the layer
-
-
-def test_found_through_no_ops() -> None:
     no_op = layer("NoOp", "c FP32 1x8x4x4 NCHW", "c2 FP32 1x8x4x4 NCHW")
     last = layer("Reformat", "c2 FP32 1x8x4x4 NCHW", "d FP16 1x8x4x4 NHWC8")
     assert len(findings("PLAN109", BEFORE, FIRST, INNER, no_op, last, AFTER)) == 1
-
-
-def test_found_where_one_layer_is_named_by_several() -> None:
     names = [f"Reformatting CopyNode for Input Tensor {at} to plugin" for at in (0, 1)]
     first = layer("Reformat", "a FP16 1x8 NHWC8", "b FP32 1x8 NCHW", name=names[0])
     second = layer("Reformat", "a FP16 1x8 NHWC8", "e FP32 1x8 NCHW", name=names[1])
@@ -84,9 +71,6 @@ def test_found_where_one_layer_is_named_by_several() -> None:
     (one,) = findings("PLAN109", BEFORE, first, second, inner, times=(1.0, 0.25, 0.5, 1.0))
     assert (one.subject, one.layers, one.saving.bound_ms) == ("plugin", (1, 2), 0.75)
     assert one.message == "forces 2 Reformats (FP16 NHWC8 → FP32 NCHW)"
-
-
-def test_found_where_the_layout_alone_changes() -> None:
     copy = layer("Reformat", "a FP16 1x8x4x4 NHWC8", "b FP16 1x8x4x4 NCHW")
     inner = layer("PluginV2", "b FP16 1x8x4x4 NCHW", "out FP16 1x8x4x4 NCHW", name="plugin")
     (one,) = findings("PLAN109", BEFORE, copy, inner)
@@ -154,9 +138,6 @@ def test_constant_copies_found() -> None:
     )
     assert one.saving.bound_ms is not None
     assert round(one.saving.bound_ms, 9) == 0.6
-
-
-def test_found_of_what_a_copy_writes_and_of_what_nothing_writes() -> None:
     cast = layer("Cast", "b0 FP32 64", "h FP16 64", name="cast")
     (one,) = findings("PLAN115", CONSTANT, COPIES[0], cast, layer("PointWise", "in FP16", "x FP16"))
     assert one.layers == (1, 2)

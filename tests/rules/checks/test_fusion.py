@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
@@ -19,9 +17,6 @@ def test_opaque_block_found() -> None:
     )
     assert one.saving.bound_ms is None  # nothing tells what can be won
     assert "TensorRT 10" in one.advice
-
-
-def test_its_time_is_that_of_every_table() -> None:
     made = plan(*SMALL_LAYERS, BLOCK)
     whole = WholeRequest("gpu_compute", 0.996)
     report = lint(LintInput(plan=made, profile=timed(made, 0.2, 0.2, 0.2, 0.4), whole=whole))
@@ -92,9 +87,6 @@ def test_unfused_layer_norm_found() -> None:
     assert (one.subject, one.layers) == ("mean", (0, 1))
     assert one.message == "begins a normalization that is split over 2 kernels"
     assert one.saving.bound_ms == 0.25  # one kernel is needed
-
-
-def test_found_of_reductions_and_pointwise_layers() -> None:
     (one,) = findings("PLAN119", *NORM_LAYERS, times=(0.1, 0.1, 0.1, 0.3))
     assert one.layers == (2, 3)
 

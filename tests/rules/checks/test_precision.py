@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -37,9 +35,6 @@ def test_fp32_left_not_found() -> None:
         )
         == ()
     )
-
-
-def test_not_in_a_plan_of_fp32() -> None:
     single = layer("Convolution", "in FP32", "a FP32")
     assert findings("PLAN110", single, layer("Reformat", "a FP16", "out FP32")) == ()
 
@@ -61,14 +56,8 @@ def test_precision_island_found() -> None:
         one.message == "is an island of 2 layers in FP32 in a plan of FP16, with 2 copies around it"
     )
     assert one.saving.bound_ms == pytest.approx(0.1 + 0.1 + (0.2 + 0.4) / 2)  # half of FP32's bytes
-
-
-def test_found_up_to_the_engine_s_output() -> None:
     (one,) = findings("PLAN117", FIRST, IN, POOL, LAST, outputs="c out", inputs="in e")
     assert (one.subject, one.layers) == ("pool", (1, 2))
-
-
-def test_found_behind_a_quantized_layer_that_writes_floats() -> None:
     product = layer("Convolution", "in INT8 1x8x4x4", "b FP16 1x8x4x4", name="product")
     pool = layer("Pooling", "b FP16 1x8x4x4", "c FP16 1x8x1x1", name="pool")
     back = layer("Reformat", "c FP16 1x8x1x1", "d INT8 1x8x1x1", Origin="QDQ")
@@ -113,28 +102,18 @@ def test_quantized_float_output_found_where_memory_bounds_it() -> None:
     assert one.saving.bound_ms == pytest.approx(
         0.5 * activations / moved
     )  # of its FP16 output's half
-
-
-def test_where_arithmetic_bounds_it_it_is_info() -> None:
     found = findings("PLAN103", conv(28, 512), READER, END)
     assert [one.message for one in found] == ["reads INT8 and writes FP16"]
     assert severities(found) == ["info"]
-
-
-def test_the_gpu_s_balance_decides() -> None:
     layers = (conv(28, 128), READER, END)  # 263 multiplications a byte
     assert severities(findings("PLAN103", *layers)) == ["info"]
     assert severities(findings("PLAN103", *layers, gpu="NVIDIA H200")) == ["info"]
     slim = (conv(28, 64), READER, END)
     assert severities(findings("PLAN103", *slim)) == ["info"]
     assert severities(findings("PLAN103", *slim, gpu="T4")) == ["warning"]
-
-
-def test_unknown_work_is_a_warning() -> None:
     gemm = layer("gemm", "in FP8", "a BF16")
     (one,) = findings("PLAN103", gemm, layer("PointWise", "a BF16", "b BF16"))
-    assert one.message == "reads FP8 and writes BF16"
-    assert one.severity.value == "warning"
+    assert (one.message, one.severity.value) == ("reads FP8 and writes BF16", "warning")
 
 
 def test_quantized_float_output_not_found() -> None:
@@ -160,13 +139,6 @@ def test_unfused_qdq_found() -> None:
         "is a Quantize on its own, FP16 to FP8",
     ]
     assert severities(found) == ["warning"] * 3
-
-
-CONV = layer("Convolution", "in INT8 1x16x8x8", "a FP16 1x16x8x8", name="conv")
-QUANTIZE = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
-
-
-def test_the_residual_branch_is_why() -> None:
     add = layer("Convolution", "b INT8 1x16x8x8, a FP16 1x16x8x8", "out FP16 1x16x8x8")
     (one,) = findings("PLAN106", CONV, QUANTIZE, add, times=(0.4, 0.2, 0.4))
     assert one.message.endswith(": another layer reads the same tensor in floats")
@@ -175,16 +147,10 @@ def test_the_residual_branch_is_why() -> None:
     assert one.evidence["partner"] == "conv"
     spared = 0.4 * 1024 / (1024 + 2048)  # the bytes that an INT8 output would not have
     assert one.saving.bound_ms == pytest.approx(0.2 + spared)
-
-
-def test_a_residual_in_front_is_why() -> None:
     add = layer("Convolution", "in INT8 1x16x8x8, r FP16 1x16x8x8", "a FP16 1x16x8x8", name="add")
     end = layer("Convolution", "b INT8 1x16x8x8", "out INT8 1x16x8x8")
     (one,) = findings("PLAN106", add, QUANTIZE, end, inputs="in r")
     assert one.message.endswith(": the layer before it adds a residual in floats")
-
-
-def test_a_dequantize_for_a_residual() -> None:
     back = layer("Reformat", "a INT8 1x16x8x8", "b FP32 1x16x8x8", Origin="QDQ")
     first = layer("Convolution", "in INT8 1x16x8x8", "a INT8 1x16x8x8")
     add = layer("Convolution", "a INT8 1x16x8x8, b FP32 1x16x8x8", "out FP32 1x16x8x8")
@@ -193,9 +159,6 @@ def test_a_dequantize_for_a_residual() -> None:
     alone = layer("PointWise", "b FP32 1x16x8x8", "out FP32 1x16x8x8")
     (other,) = findings("PLAN106", first, back, alone)
     assert other.message.endswith(": the layer behind it runs in floats")
-
-
-def test_of_the_engine_s_input_it_is_info() -> None:
     found = findings(
         "PLAN106",
         layer("Reformat", "in FP32", "a INT8", Origin="QDQ"),
@@ -203,6 +166,10 @@ def test_of_the_engine_s_input_it_is_info() -> None:
     )
     assert severities(found) == ["info"]
     assert found[0].message.endswith("of the engine's input")
+
+
+CONV = layer("Convolution", "in INT8 1x16x8x8", "a FP16 1x16x8x8", name="conv")
+QUANTIZE = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
 
 
 def test_unfused_qdq_not_found() -> None:
@@ -227,23 +194,13 @@ def test_whole_fp32_found() -> None:
     pool = layer("Pooling", "b FP32", "c FP32")
     (found,) = findings("PLAN120", SINGLE, PRODUCT, pool, times=(1.0, 0.5, 0.5))
     assert found.layers == (0, 1)
-    assert found.saving.bound_ms == 0.75
-    assert found.severity.value == "info"
-
-
-def test_found_without_times() -> None:
+    assert (found.saving.bound_ms, found.severity.value) == (0.75, "info")
     (found,) = findings("PLAN120", SINGLE, PRODUCT)
     assert found.saving.bound_ms is None
 
 
 def test_whole_fp32_not_found_where_one_layer_is_reduced() -> None:
     assert findings("PLAN120", SINGLE, layer("gemm", "a FP16", "b FP16")) == ()
-
-
-def test_not_where_nothing_is_computed() -> None:
     assert findings("PLAN120", layer("Pooling", "in FP32", "a FP32")) == ()
-
-
-def test_not_where_it_hardly_takes_time() -> None:
     pool = layer("Pooling", "a FP32", "c FP32")
     assert findings("PLAN120", SINGLE, pool, times=(0.04, 0.96)) == ()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.rules.made import findings, layer, severities
@@ -31,7 +29,7 @@ def test_found_by_group() -> None:
     assert one.message.startswith("has input channels 4 and output channels 4 per group, not")
 
 
-def test_with_the_gpu_known_what_is_beyond_its_limit_is_at_stake() -> None:
+def test_with_the_gpu_known_padding_and_what_is_beyond_its_limit_are_at_stake() -> None:
     # 3,211,264 × 10 + 6,422,528 bytes: 0.0080 ms at H200's 4,800 GB/s
     conv = layer(
         "Convolution", "x FP16 1x10x1120x1434", "y FP16 1x2x1120x1434", tactic_name="x_simt"
@@ -45,9 +43,6 @@ def test_with_the_gpu_known_what_is_beyond_its_limit_is_at_stake() -> None:
     assert near.saving.bound_ms == pytest.approx(0.02 - limit_ms)
     (faster,) = findings("PLAN102", conv, times=(limit_ms / 2,), gpu="NVIDIA H200")
     assert (faster.saving.bound_ms, faster.saving.share_pct(faster.saving.bound_ms)) == (0.0, 0.0)
-
-
-def test_padding_is_at_stake() -> None:
     conv = layer("Convolution", "x FP16 1x12x8x8", "y FP16 1x4x8x8")
     (one,) = findings("PLAN102", conv, times=(1.0,))
     assert one.saving.bound_ms == pytest.approx(1 - 12 / 16 * 4 / 8)
@@ -63,17 +58,11 @@ def test_conv_alignment_the_model_s_interface_is_not_to_be_changed() -> None:
         layer("Resize", "c FP16 1x1x8x8", "d FP16 1x1x16x16"),
         layer("Reformat", "d FP16 1x1x16x16", "out FP32 1x1x16x16"),
     )
-
-
-def test_of_a_layer_at_the_interface_the_other_side_is_found() -> None:
     conv = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x20x8x8")
     (one,) = findings("PLAN102", conv, layer("Convolution", "a FP16 1x20x8x8", "out FP16 1x1x8x8"))[
         :1
     ]
     assert one.message == "has output channels 20, not a multiple of 8"
-
-
-def test_an_inner_layer_of_as_many_channels_as_the_image_is_found() -> None:
     found = findings(
         "PLAN102",
         layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x64x8x8"),
@@ -110,13 +99,9 @@ def test_conv_tensor_cores_found() -> None:
         "PLAN101", layer("Convolution", *IO, name="conv", tactic_name=SIMT), times=(0.25,)
     )
     assert (one.code, one.subject, one.layers) == ("PLAN101", "conv", (0,))
-    assert one.message == "does not use tensor cores"
-    assert one.severity.value == "warning"
+    assert (one.message, one.severity.value) == ("does not use tensor cores", "warning")
     assert (one.saving.bound_ms, one.saving.share_pct(one.saving.bound_ms)) == (0.25, 100)
     assert one.evidence["tactic"] == SIMT
-
-
-def test_reasons_make_it_info() -> None:
     found = findings(
         "PLAN101",
         layer("Convolution", "in INT8 1x32x8x8", "a INT8 1x32x8x8", Groups=32, tactic_name=SIMT),
@@ -156,9 +141,6 @@ def test_conv_tensor_cores_not_found() -> None:
         )
         == ()
     )
-
-
-def test_not_on_a_gpu_without() -> None:
     conv = layer("Convolution", *IO, tactic_name=SIMT)
     assert findings("PLAN101", conv, capability="6.1") == ()
     assert len(findings("PLAN101", conv, capability="7.5")) == 1
@@ -231,9 +213,6 @@ def test_gemm_tensor_cores_not_found() -> None:
     )
     lone = layer("gemm", "in FP16", "out FP16", tactic_name=without)
     assert findings("PLAN107", lone, capability="6.1") == ()
-
-
-def test_a_product_at_its_limit_has_nothing_to_win() -> None:
     reads = "in FP16 1x9216,weights FP16 9216x4096"
     one = layer("gemm", reads, "out FP16 1x4096", tactic_name="sm80_simt_hgemm_128x64")
     (whole,) = findings("PLAN107", one, times=(0.24,))

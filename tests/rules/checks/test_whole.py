@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.records.environment import Device
@@ -31,10 +29,6 @@ def test_below_roofline_not_found() -> None:
     assert findings("TIME204", kernel, times=(0.5,), gpu="NVIDIA H200") == ()
     long = layer("PluginV2", "out FP16", "out2 FP16")
     assert findings("TIME204", COPY, long, times=(0.0266666667, 9.0), gpu="NVIDIA H200") == ()
-
-
-def test_what_loses_less_than_a_hundredth_is_left_out() -> None:
-    long = layer("PluginV2", "out FP16", "out2 FP16")
     times = (0.0266666667, 2.513)  # 1.05 % of the time, of which it loses 0.95
     assert findings("TIME204", COPY, long, times=times, gpu="NVIDIA H200") == ()
     assert len(findings("TIME204", COPY, long, times=(0.03, 2.513), gpu="NVIDIA H200")) == 1
@@ -64,16 +58,10 @@ def test_cuda_graph_found() -> None:
         "graph saved 0.6 to 0.9 µs a layer"
     )
     assert one.saving.bound_ms == pytest.approx(20 * 0.0009)
-
-
-def test_found_by_the_time_that_enqueuing_takes() -> None:
     (one,) = cuda_graph_findings(0.01, enqueue_ms=0.1)
     assert "no faster" not in one.message
     (bound,) = cuda_graph_findings(0.01, enqueue_ms=0.19)
     assert bound.message.endswith("; the host enqueues no faster than the GPU computes")
-
-
-def test_where_launches_are_a_small_part_it_is_info() -> None:
     (one,) = cuda_graph_findings(0.02, cuda_graph=False)
     assert one.severity.value == "info"
 
@@ -112,9 +100,6 @@ def test_far_from_optimum_found() -> None:
     assert one.message == "was fed as 1×3×8×8, the profile's optimum is 4×3×8×8"
     assert one.evidence == {"elements_ratio": 0.25, "inputs": 2, "profile": 0}
     assert one.saving.bound_ms is None
-
-
-def test_found_in_the_profile_in_use() -> None:
     (one,) = far_findings("a FP16 4x3x8x8", index=1)
     assert one.evidence["elements_ratio"] == 4 / 64
 
@@ -133,11 +118,7 @@ CALLS = (layer("shape_call", "", "", name="call 1"), layer("shape_call", "", "",
 def test_host_shapes_found() -> None:
     (one,) = findings("PLAN112", WORK, *CALLS, times=(0.9, 0.04, 0.06))
     assert (one.subject, one.layers) == ("call 1 … call 2", (1, 2))
-    assert one.saving.bound_ms == 0.04 + 0.06
-    assert round(one.evidence["share_pct"]) == 10
-
-
-def test_found_without_times_where_the_gpu_waits() -> None:
+    assert (one.saving.bound_ms, round(one.evidence["share_pct"])) == (0.04 + 0.06, 10)
     (one,) = findings("PLAN112", WORK, layer("DeviceToShapeHost", "in FP16", "s INT32", name="to"))
     assert one.subject == "to"
     assert (
@@ -162,33 +143,22 @@ def mismatch_findings(*times: tuple[str, float], given: Plan = PLAN) -> tuple[Fi
     return lint(LintInput(plan=given, profile=profile(*times)), config).findings
 
 
-def test_profile_mismatch_found_times_without_a_layer_have_no_time_at_stake() -> None:
+def test_profile_mismatch_found_has_no_time_at_stake() -> None:
     (strange,) = mismatch_findings(("a", 1.0), ("b", 1.0), ("c", 1.0), ("x", 0.5), ("y", 0.25))
     assert strange.message == "has 2 times whose layer the plan does not have"
     assert strange.saving.bound_ms is None
-    assert strange.evidence["names"] == ["x", "y"]
-    assert severities((strange,)) == ["warning"]
-
-
-def test_layers_without_a_time() -> None:
+    assert (strange.evidence["names"], severities((strange,))) == (["x", "y"], ["warning"])
     (untimed,) = mismatch_findings(("a", 1.0), ("b", 1.0))
     assert untimed.message == "has no time for 1 of 3 layers"
     assert (untimed.layers, untimed.saving.bound_ms) == ((2,), None)
     assert severities((untimed,)) == ["warning"]
-
-
-def test_a_profile_of_another_build_is_an_error() -> None:
     strange, untimed = mismatch_findings(("a", 1.0), ("b", 1.0), ("x", 0.5))
     assert strange.message == (
         "has 1 time whose layer the plan does not have: it is of another build, so no rule uses "
         "its times"
     )
     assert severities((strange, untimed)) == ["error", "error"]
-
-
-def test_no_rule_uses_the_times_of_another_build() -> None:
-    given = LintInput(plan=PLAN, profile=profile(("a", 9.0), ("b", 1.0), ("x", 0.5)))
-    report = lint(given)
+    report = lint(LintInput(plan=PLAN, profile=profile(("a", 9.0), ("b", 1.0), ("x", 0.5))))
     assert report.sum_ms is None
     assert report.findings[0].code == "TIME203"
     assert all(finding.saving.bound_ms is None for finding in report.findings)
@@ -199,9 +169,6 @@ def test_profile_mismatch_not_found() -> None:
     assert mismatch_findings(("a", 1.0), ("b", 1.0), ("c", 1.0), ("call", 0.1), ("x", 0.0)) == ()
     assert lint(LintInput(plan=PLAN), LintConfig(select=("TIME203",))).findings == ()
     assert mismatch_findings(("a", 1.0), given=plan()) == ()
-
-
-def test_only_the_profile_in_use_is_expected_to_have_times() -> None:
     two = plan(
         layer("PointWise", "in FP16", "a FP16", name="a", profile_index=0),
         layer("PointWise", "in FP16", "a1 FP16", name="a [profile 1]", profile_index=1),
@@ -236,16 +203,10 @@ def test_small_batch_found() -> None:
     assert one.message == "leave more than half of the GPU's 108 multiprocessors idle"
     assert one.evidence["tiles"] == [16]
     assert one.saving.item_ms == 0.25  # half of it, at twice the batch
-
-
-def test_found_where_a_matrix_meets_one_vector() -> None:
     gemv = layer("gemm", "in FP16 1x64, w FP16 64x64", "a FP16 1x64", tactic_name="cublas_gemvx")
     (one,) = findings("TIME205", gemv, layer("PointWise", "a FP16", "out FP16"), times=(0.5, 0.5))
     assert one.message.startswith("multiply a matrix by one vector each")
     assert one.saving.item_ms == 0.25
-
-
-def test_the_table_knows_the_multiprocessors_of_a_named_gpu() -> None:
     (one,) = findings("TIME205", CONV, times=(1.0,), gpu="NVIDIA H200")
     assert one.evidence["multiprocessors"] == 132
 
@@ -264,8 +225,7 @@ TINY_LAYERS = tuple(layer("PointWise", "in FP16", f"t{i} FP16") for i in range(2
 
 def test_tiny_kernels_found() -> None:
     (one,) = findings("TIME202", *TINY_LAYERS, times=(*(0.004,) * 20, 0.01))
-    assert one.subject == "20 layers"
-    assert one.layers == tuple(range(20))
+    assert (one.subject, one.layers) == ("20 layers", tuple(range(20)))
     assert one.saving.bound_ms is not None
     assert round(one.saving.bound_ms, 9) == 0.04
 
@@ -275,12 +235,8 @@ def test_tiny_kernels_not_found() -> None:
     assert findings("TIME202", *TINY_LAYERS, times=(*(0.004,) * 20, 1.0)) == ()
     assert findings("TIME202", *TINY_LAYERS, times=(0.0,) * 21) == ()
     assert findings("TIME202", *TINY_LAYERS) == ()
-
-
-def test_layers_that_launch_no_kernel_do_not_count() -> None:
-    """A profile may give a constant some microseconds all the same."""
+    # A profile may give a constant some microseconds all the same.
     constants = tuple(layer("Constant", "", f"c{i} FP16") for i in range(5))
-    real = TINY_LAYERS[:19]
-    assert findings("TIME202", *real, *constants, times=(0.004,) * 24) == ()
+    assert findings("TIME202", *TINY_LAYERS[:19], *constants, times=(0.004,) * 24) == ()
     (found,) = findings("TIME202", *TINY_LAYERS, *constants, times=(0.004,) * 26)
     assert found.layers == tuple(range(21))

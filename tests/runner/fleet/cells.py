@@ -1,7 +1,5 @@
 """Cells of nothing, for fleets that do not exist."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from enginescope.records.run.job import BackendSpec, Job, Subject
@@ -26,8 +24,6 @@ def row(one: Cell, status: CellStatus = CellStatus.OK) -> CellRow:
 
 
 class Heard:
-    """All that a fleet tells."""
-
     def __init__(self) -> None:
         self.started: list[tuple[str, str]] = []
         self.returned: list[CellTaskResult] = []

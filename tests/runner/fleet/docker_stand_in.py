@@ -3,8 +3,6 @@
 Mounts are taken for what they are: a path that is not mounted is no path in the container.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,3 @@
-"""What a container is started with."""
-
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -64,8 +60,7 @@ def test_the_command(tool, wanted, monkeypatch) -> None:
     ):
         assert option in before
     assert ("--userns=keep-id" in before) is (tool == "podman")
-    plain = container_command(path, "me/es:1", task(), "n1")
-    assert not {"--interactive", wanted[0]} & set(plain)
+    assert not {"--interactive", wanted[0]} & set(container_command(path, "me/es:1", task(), "n1"))
 
 
 def test_gpus_only_where_the_cell_uses_one() -> None:
@@ -78,7 +73,7 @@ def test_gpus_only_where_the_cell_uses_one() -> None:
         assert uses_gpu(one) is wanted
 
 
-def test_samples_are_read_and_outputs_written(tmp_path) -> None:
+def test_samples_are_read_outputs_written_and_links_followed(tmp_path) -> None:
     subject = model_at(tmp_path / "zoo" / "net.onnx")
     image = tmp_path / "images" / "a.png"
     image.parent.mkdir()
@@ -89,6 +84,12 @@ def test_samples_are_read_and_outputs_written(tmp_path) -> None:
     job = Job(subject=subject, backend=BackendSpec(name="ort-cpu"), answering=request)
     found = {mount.folder: mount.is_writable for mount in mounts_of_job(job)}
     assert found == {str(tmp_path / "zoo"): False, str(image.parent): False, str(outputs): True}
+    model_at(tmp_path / "real" / "model.onnx")
+    link = tmp_path / "links" / "net.onnx"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "real" / "model.onnx")
+    one = cell(subject=Subject(name="link", kind="onnx", path=str(link)))
+    assert set(mounted(one)) == {str(tmp_path / "links"), str(tmp_path / "real")}
 
 
 def test_what_is_read_is_mounted_where_it_is_and_cannot_be_written(tmp_path) -> None:
@@ -118,12 +119,3 @@ def test_what_is_read_is_mounted_where_it_is_and_cannot_be_written(tmp_path) -> 
         str(tmp_path / "zoo" / "net"): False,
         str(tmp_path / "engines"): True,
     }
-
-
-def test_a_link_and_what_it_leads_to_are_there(tmp_path) -> None:
-    model_at(tmp_path / "real" / "model.onnx")
-    link = tmp_path / "links" / "net.onnx"
-    link.parent.mkdir()
-    link.symlink_to(tmp_path / "real" / "model.onnx")
-    one = cell(subject=Subject(name="link", kind="onnx", path=str(link)))
-    assert set(mounted(one)) == {str(tmp_path / "links"), str(tmp_path / "real")}

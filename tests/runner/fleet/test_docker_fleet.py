@@ -1,7 +1,3 @@
-"""Cells in containers, with a stand-in for docker."""
-
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -55,17 +51,13 @@ def fake_cell(key: str = "k0", **options: str):
     )
 
 
-def test_a_cell_comes_back_with_its_run(docker) -> None:
+def test_a_cell_comes_back_with_its_run_and_a_container_that_dies_is_a_row(docker) -> None:
     heard = Heard()
     DockerFleet(IMAGE).run([fake_cell(), fake_cell("k1", fault="segfault")], "cmd", heard.watch)
     assert [one.row.status for one in heard.returned] == [CellStatus.OK, CellStatus.CRASHED]
     assert [len(one.runs) for one in heard.returned] == [1, 1]
     assert heard.returned[0].row.figure("latency")
     assert heard.started[0] == ("k0", f"container of {IMAGE}")
-
-
-def test_a_container_that_dies_is_a_row(docker) -> None:
-    heard = Heard()
     fleet = DockerFleet(IMAGE)
     docker.fault("oom")
     fleet.run([fake_cell()], None, heard.watch)

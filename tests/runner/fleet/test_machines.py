@@ -1,7 +1,3 @@
-"""Which cell may start where."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.runner.fleet.machines import Machine, is_kind, place_for, suits
@@ -17,26 +13,21 @@ def where(one, machines=(PLAIN, GPUS), **running):
     return found and (found.machine.id, found.cpus, found.gpus)
 
 
-def test_a_cell_on_the_processor_has_a_machine_to_itself() -> None:
+def test_cells_share_a_machine_as_far_as_they_may() -> None:
     assert where(cell()) == ("p", 8, 0)
     assert where(cell(), p=[cell("k1")]) == ("g", 16, 0)
     assert where(cell(), p=[cell("k1")], g=[cell("k2", "trt")]) is None
-
-
-def test_cells_with_gpus_share_a_machine_as_far_as_there_are_some() -> None:
     one = cell(backend="trt")
     there = [cell(f"k{number}", "trt") for number in range(1, 5)]
     assert where(one) == ("g", 4, 1)
     assert where(one, g=there[:3]) == ("g", 4, 1)
     assert where(one, g=there) is None
     assert where(one, g=[cell("k1")]) is None  # a cell on its processors
-
-
-def test_a_cell_that_wants_to_be_alone_is() -> None:
     alone = cell(backend="trt", exclusive=True)
     assert where(alone) == ("g", 16, 4)
     assert where(alone, g=[cell("k1", "trt")]) is None
     assert where(cell("k1", "trt"), g=[alone]) is None
+    assert not suits(cell(), Machine(id="h", name="head", cpus=0))
 
 
 def test_a_kind_of_gpu() -> None:
@@ -60,7 +51,3 @@ def test_a_kind_of_gpu() -> None:
 )
 def test_kinds_by_their_words(wanted, kind, fits) -> None:
     assert is_kind(wanted, kind) is fits
-
-
-def test_a_machine_without_a_processor_to_give_is_none() -> None:
-    assert not suits(cell(), Machine(id="h", name="head", cpus=0))

@@ -1,7 +1,5 @@
 """The sitting on a Ray cluster, on a stand-in of Ray; the real one: tests/cli/test_suite_ray.py."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from types import SimpleNamespace
@@ -11,13 +9,7 @@ import pytest
 
 from enginescope.core.errors import BackendError
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet import ray_fleet
-from enginescope.runner.fleet.machines import (
-    CellTaskResult,
-    packed_returned,
-    packed_task,
-    unpacked_task,
-)
+from enginescope.runner.fleet import machines, ray_fleet
 from tests.runner.fleet.cells import Heard, cell, row
 
 
@@ -64,12 +56,12 @@ class FakeRay:
         return SimpleNamespace(remote=lambda data: self._submit(data, options))
 
     def _submit(self, data, options):
-        one = unpacked_task(data).cell
+        one = machines.unpacked_task(data).cell
         self.asked.append((one.key, options))
         number = next(self._numbers)
         ends = self._ends.get(one.key, [])
         self._results[number] = (
-            ends.pop(0) if ends else packed_returned(CellTaskResult(row=row(one)))
+            ends.pop(0) if ends else machines.packed_returned(machines.CellTaskResult(row=row(one)))
         )
         return number
 
@@ -103,32 +95,25 @@ def affinity(monkeypatch):
 
 
 def sit(ray: FakeRay, *cells: Cell) -> Heard:
-    heard, pack = Heard(), partial(packed_task, command="cmd")
+    heard, pack = Heard(), partial(machines.packed_task, command="cmd")
     ray_fleet._Sitting(ray, lambda data: data, cells, pack, heard.watch).run()
     return heard
 
 
-def test_every_cell_comes_back() -> None:
+def test_every_cell_comes_back_though_machines_are_lost() -> None:
     ray = FakeRay(node("a"), node("b"), node("dead", alive=False))
     heard = sit(ray, *(cell(f"k{number}") for number in range(5)))
     assert sorted(one.row.cell.key for one in heard.returned) == [f"k{n}" for n in range(5)]
     assert {place for _, place in heard.started} == {"a", "b"}
     for _, options in ray.asked:
-        assert options["num_cpus"] == 4
-        assert options["max_retries"] == 0
+        assert (options["num_cpus"], options["max_retries"]) == (4, 0)
         assert options["scheduling_strategy"][1] is False
-
-
-def test_a_lost_machine_s_cell_goes_elsewhere() -> None:
     ray = FakeRay(node("a"), node("b"), ends={"k0": [NodeDiedError("gone")]})
     heard = sit(ray, cell("k0"))
     assert [place for _, place in heard.started] == ["a", "b"]
     assert heard.again == [("k0", "a was lost (NodeDiedError)")]
     assert [one.row.cell.key for one in heard.returned] == ["k0"]
     assert heard.lost == []
-
-
-def test_a_cell_that_loses_its_machine_twice_is_marked() -> None:
     ends = {"k0": [NodeDiedError("gone"), NodeDiedError("gone")]}
     heard = sit(FakeRay(node("a"), node("b"), ends=ends), cell("k0"), cell("k1"))
     (lost,) = heard.lost
@@ -137,25 +122,25 @@ def test_a_cell_that_loses_its_machine_twice_is_marked() -> None:
     assert lost.attempts == 2
     assert "lost 2 times: a and a" in lost.reason
     assert [one.row.cell.key for one in heard.returned] == ["k1"]
-
-
-def test_a_machine_that_goes_before_a_cell_has_begun_is_not_the_cell_s_fault() -> None:
     gone = [TaskUnschedulableError("gone") for _ in range(4)]
     heard = sit(FakeRay(node("a"), ends={"k0": [*gone, NodeDiedError("gone")]}), cell("k0"))
-    assert len(heard.again) == 5
-    assert heard.lost == []
+    assert (len(heard.again), heard.lost) == (5, [])
     endless = FakeRay(node("a"), ends={"k0": [TaskUnschedulableError("gone")] * 9})
     assert sit(endless, cell("k0")).lost[0].attempts == 5
 
 
-def test_an_error_in_the_task_is_that_cell_s_end() -> None:
+def test_an_error_in_the_task_is_that_cell_s_end_and_the_sitting_s_end_is_its_end() -> None:
     heard = sit(FakeRay(node("a"), ends={"k0": [RayTaskError("No module named enginescope\n…")]}),
                 cell("k0"), cell("k1"))  # fmt: skip
     assert heard.lost[0].reason == "it failed on a: No module named enginescope"
     assert len(heard.returned) == 1
+    ray = FakeRay(node("a"), node("b"), ends={"k0": [KeyboardInterrupt()]})
+    with pytest.raises(KeyboardInterrupt):
+        sit(ray, cell("k0"), cell("k1"))
+    assert ray.cancelled == [1]
 
 
-def test_a_kind_that_no_machine_has_is_said_at_once() -> None:
+def test_a_kind_that_no_machine_has_is_said_and_labels_tell_a_kind() -> None:
     ray = FakeRay(node("a", GPU=1, **{"accelerator_type:T4": 1}), node("b"))
     heard = sit(ray, cell("k0", "trt", gpu="H200"), cell("k1", "trt", gpu="t4"), cell("k2", "trt"))
     (lost,) = heard.lost
@@ -167,19 +152,12 @@ def test_a_kind_that_no_machine_has_is_said_at_once() -> None:
         "no machine of the cluster has a GPU",
         "no machine of the cluster has a GPU of kind H200; no machine reports its resources",
     ]
-
-
-def test_custom_resources_and_labels_tell_a_kind_too() -> None:
     nodes = [
         node("a", GPU=2, **{"gpu_type:H200": 2}),
         {**node("b", GPU=1), "Labels": {"ray.io/accelerator-type": "A100"}},
     ]
     assert [one.kinds for one in ray_fleet.machines_of(nodes)] == [("H200",), ("A100",)]
-
-
-def test_a_processor_s_cell_leaves_machines_with_gpus_to_others() -> None:
-    ray = FakeRay(node("gpu", GPU=1), node("plain"))
-    assert sit(ray, cell("k0")).started == [("k0", "plain")]
+    assert sit(FakeRay(node("gpu", GPU=1), node("plain")), cell("k0")).started == [("k0", "plain")]
 
 
 def test_a_cluster_without_machines_is_waited_for_and_given_up(monkeypatch) -> None:
@@ -187,10 +165,3 @@ def test_a_cluster_without_machines_is_waited_for_and_given_up(monkeypatch) -> N
     with pytest.raises(BackendError, match="has no machine left") as caught:
         sit(FakeRay(node("a", alive=False)), cell("k0"))
     assert caught.value.why == "1 cells did not run"
-
-
-def test_what_runs_is_ended_with_the_sitting() -> None:
-    ray = FakeRay(node("a"), node("b"), ends={"k0": [KeyboardInterrupt()]})
-    with pytest.raises(KeyboardInterrupt):
-        sit(ray, cell("k0"), cell("k1"))
-    assert ray.cancelled == [1]

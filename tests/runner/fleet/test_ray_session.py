@@ -1,7 +1,3 @@
-"""What is decided in Ray's place, on a stand-in of it."""
-
-from __future__ import annotations
-
 import os
 import socket
 import sys
@@ -51,8 +47,7 @@ def test_a_cluster_of_its_own_has_a_token_and_a_folder_of_its_own(ray, capsys) -
     assert ray.options["include_dashboard"] is False
     assert ray.is_down
     assert not Path(folder).exists()
-    assert dict(os.environ) == before
-    assert capsys.readouterr().out == ""
+    assert (dict(os.environ), capsys.readouterr().out) == (before, "")
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@
 second worker away as a power cut would, the end of the input ends all. Clients find it at PORT.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -30,22 +28,15 @@ def picture(tmp_path):
 def test_pictures_are_scaled_and_laid_out_as_the_input_is(picture) -> None:
     planes = image_input(picture, spec("n", 3, 2, 4), Preprocessing())
     assert planes.shape == (1, 3, 2, 4)
-    assert planes.dtype == np.float32
-    assert planes[0, 0, 0].tolist() == [1.0] * 4
+    assert (planes.dtype, planes[0, 0, 0].tolist()) == (np.float32, [1.0] * 4)
     assert planes[0, 2, 1] == pytest.approx(128 / 255)
     last = image_input(picture, spec(1, 2, 4, 3), Preprocessing(colours="bgr"))
     np.testing.assert_array_equal(last[0].transpose(2, 0, 1)[::-1], planes[0])
-
-
-def test_mean_and_deviation_are_taken_by_channel(picture) -> None:
     how = Preprocessing(mean=(0.5, 0.0, 0.25), std=(0.5, 1.0, 0.25))
     found = image_input(picture, spec(1, 3, 2, 4), how)
     assert found[0, :, 0, 0] == pytest.approx([1.0, 0.0, -1.0])
     with pytest.raises(UsageError, match="2 values of mean"):
         image_input(picture, spec(1, 3, 2, 4), Preprocessing(mean=(0.5, 0.1)))
-
-
-def test_an_integer_input_gets_the_bytes(picture) -> None:
     found = image_input(picture, spec(1, 2, 4, 3, dtype=DataType.UINT8), Preprocessing())
     assert found[0, 0, 0].tolist() == [255, 0, 0]
 
@@ -70,6 +61,9 @@ def test_what_takes_no_pictures_says_why(picture, tmp_path) -> None:
     (tmp_path / "text.png").write_text("no picture")
     with pytest.raises(FormatError, match=r"text\.png"):
         image_input(tmp_path / "text.png", spec(1, 3, 2, 4), Preprocessing())
+    pillow.fromarray(np.array([[0.0, 900.5]], np.float32)).save(tmp_path / "depth.tif")
+    with pytest.raises(FormatError, match="32-bit numbers"):
+        image_input(tmp_path / "depth.tif", spec(1, 1, 1, 2), Preprocessing())
 
 
 @pytest.mark.parametrize("name", ["gray.png", "gray.tif", "gray.pgm"])
@@ -98,9 +92,3 @@ def test_sixteen_bit_gray_is_fitted(tmp_path, fit) -> None:
     found = image_input(tmp_path / "white.png", spec(1, 3, 8, 8), Preprocessing(fit=fit))
     assert found[0, :, 4, 4].tolist() == [1.0] * 3
     assert found[0, 0, 0, 4] == (0.0 if fit == "pad" else 1.0)
-
-
-def test_a_picture_of_numbers_without_a_white_is_refused(tmp_path) -> None:
-    pillow.fromarray(np.array([[0.0, 900.5]], np.float32)).save(tmp_path / "depth.tif")
-    with pytest.raises(FormatError, match="32-bit numbers"):
-        image_input(tmp_path / "depth.tif", spec(1, 1, 1, 2), Preprocessing())

@@ -1,7 +1,5 @@
 """Inputs that are named and that no model has, found in the models' files alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -36,14 +34,11 @@ def jobs(workload: Workload, *models: Path):
     return make_jobs(models, ["ort-cpu"], workload, has_its_inputs=False)
 
 
-def test_weights_are_no_inputs(tmp_path) -> None:
+def test_weights_are_no_inputs_and_a_broken_file_is_its_readers_to_refuse(tmp_path) -> None:
     subject = subject_of(net(tmp_path / "a.onnx"))
     check_input_names(subject, shaped("x"))
     with pytest.raises(UsageError, match=r"a\.onnx has no input called 'w'"):
         check_input_names(subject, shaped("x", "w"))
-
-
-def test_a_file_that_is_no_model_is_its_readers_to_refuse(tmp_path) -> None:
     for name in ("a.onnx", "a.engine"):
         (tmp_path / name).write_bytes(b"\xff\xff\xff")
         check_input_names(subject_of(tmp_path / name), shaped("z"))
@@ -57,9 +52,6 @@ def test_of_several_models_one_has_to_have_it(tmp_path) -> None:
     assert found.value.hint == "one of: 'other', 'x'"
     with pytest.raises(UsageError, match=r"b\.onnx has no input called 'x'"):
         make_jobs([first, second], ["ort-cpu"], shaped("x"))
-
-
-def test_an_engine_among_them_may_have_it(tmp_path) -> None:
     engine = tmp_path / "a.engine"
     engine.write_bytes(b"plan")
     check_shared_names(jobs(shaped("z"), net(tmp_path / "a.onnx"), engine), ())

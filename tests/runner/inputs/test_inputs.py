@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -39,33 +37,24 @@ def test_random_values_fill_trtexecs_ranges(dtype, low, high) -> None:
     assert high - 0.02 * width <= values.max() <= high
 
 
-def test_the_seed_decides_and_nothing_else() -> None:
+def test_the_seed_and_the_name_decide_random_values() -> None:
     first = make_feeds((IMAGE, IDS), Workload(seed=7)).arrays
     again = make_feeds((IDS, IMAGE), Workload(seed=7)).arrays
     other = make_feeds((IMAGE, IDS), Workload(seed=8)).arrays
     np.testing.assert_array_equal(first["image"], again["image"])
     assert not np.array_equal(first["image"], other["image"])
-
-
-def test_inputs_differ_from_each_other() -> None:
     twin = InputSpec(name="twin", dtype=IMAGE.dtype, shape=IMAGE.shape, type_text=IMAGE.type_text)
     arrays = make_feeds((IMAGE, twin), Workload()).arrays
     assert not np.array_equal(arrays["image"], arrays["twin"])
-
-
-def test_bfloat16_is_held_as_bits() -> None:
     bits = random_array(spec(DataType.BF16, 1000), (1000,), 0, None)
     assert bits.dtype == np.uint16
     values = (bits.astype(np.uint32) << 16).view(np.float32)
     assert -1 <= values.min() < -0.9
     assert 0.9 < values.max() <= 1
-
-
-def test_strings() -> None:
     assert random_array(spec(DataType.STRING, 2), (2,), 0, None).tolist() == ["enginescope"] * 2
 
 
-def test_ranges_hold_their_bounds() -> None:
+def test_ranges_hold_their_bounds_and_unbounded_integers_are_named() -> None:
     workload = Workload(
         shapes=(InputShape(name="ids", dims=(1, 5000)),),
         ranges=(InputRange(name="ids", low=3, high=9),),
@@ -73,46 +62,28 @@ def test_ranges_hold_their_bounds() -> None:
     feeds = make_feeds((IDS,), workload)
     assert set(np.unique(feeds.arrays["ids"])) == set(range(3, 10))
     assert feeds.random_integers == ()
-
-
-def test_a_float_takes_a_range_too() -> None:
     bounds = InputRange(name="x", low=5, high=6)
     values = random_array(spec(DataType.FP32, 100), (100,), 0, bounds)
     assert values.dtype == np.float32
     assert 5 <= values.min() <= values.max() <= 6
-
-
-def test_unbounded_integers_are_named() -> None:
     assert make_feeds((IMAGE, IDS), Workload()).random_integers == ("ids",)
 
 
-def test_unspecified_dimensions_become_one_and_say_so() -> None:
+def test_dimensions_are_given_filled_by_the_batch_or_become_one() -> None:
     feeds = make_feeds((IMAGE,), Workload())
     assert feeds.arrays["image"].shape == (1, 3, 8, 8)
     (notice,) = feeds.notices
     assert (notice.code, notice.level) == ("I-DYNAMIC-SHAPE", "info")
     assert notice.evidence == {"dimensions": ["batch"], "shapes": {"image": [1, 3, 8, 8]}}
-
-
-def test_more_than_a_batch_taken_as_one_is_a_warning() -> None:
     (notice,) = make_feeds((IDS,), Workload()).notices
     assert (notice.code, notice.level) == ("W-DYNAMIC-SHAPE", "warning")
     assert notice.evidence["dimensions"] == ["batch", "n"]
-
-
-def test_batch_fills_the_first_dimension() -> None:
     feeds = make_feeds((IMAGE,), Workload(batch=4))
     assert feeds.arrays["image"].shape == (4, 3, 8, 8)
     assert feeds.batch == 4
     assert feeds.notices == ()
-
-
-def test_batch_is_read_off_a_fixed_shape() -> None:
     assert make_feeds((spec(DataType.FP32, 32, 3),), Workload()).batch == 32
     assert make_feeds((spec(DataType.FP32, 6),), Workload()).batch == 1
-
-
-def test_given_shapes() -> None:
     workload = Workload(shapes=(InputShape(name="image", dims=(2, 3, 8, 8)),))
     assert make_feeds((IMAGE,), workload).arrays["image"].shape == (2, 3, 8, 8)
 
@@ -144,25 +115,36 @@ def test_a_model_with_fixed_dimensions_does_not_support_others(workload, message
     assert "dynamic" in (refused.value.hint or "")
 
 
-def test_types_without_arrays() -> None:
+def test_types_and_files_that_do_not_fit_are_refused(tmp_path) -> None:
     with pytest.raises(UnsupportedError, match="cannot be filled at random"):
         make_feeds((spec(None, 1),), Workload())
+    np.save(tmp_path / "image.npy", np.zeros((1, 3, 8, 8)))
+    files = (InputFile(name="image", path=str(tmp_path / "image.npy")),)
+    with pytest.raises(UsageError, match="float64, the model expects float32"):
+        make_feeds((IMAGE,), Workload(files=files))
+    shapes = (InputShape(name="image", dims=(2, 3, 8, 8)),)
+    with pytest.raises(UsageError, match="its file holds 1x3x8x8"):
+        make_feeds((IMAGE,), Workload(shapes=shapes, files=image_file(tmp_path)))
+    ranges = (InputRange(name="image", low=0, high=1),)
+    with pytest.raises(UsageError, match="a range and a file"):
+        make_feeds((IMAGE,), Workload(ranges=ranges, files=image_file(tmp_path)))
 
 
-def test_files(tmp_path) -> None:
+def test_files_and_data_sets_are_used_and_said(tmp_path) -> None:
     values = np.arange(192, dtype=np.float32).reshape(1, 3, 8, 8)
     np.save(tmp_path / "image.npy", values)
     files = (InputFile(name="image", path=str(tmp_path / "image.npy")),)
     feeds = make_feeds((IMAGE,), Workload(files=files))
     np.testing.assert_array_equal(feeds.arrays["image"], values)
     assert feeds.notices == ()
-
-
-def test_a_file_of_another_type(tmp_path) -> None:
-    np.save(tmp_path / "image.npy", np.zeros((1, 3, 8, 8)))
-    files = (InputFile(name="image", path=str(tmp_path / "image.npy")),)
-    with pytest.raises(UsageError, match="float64, the model expects float32"):
-        make_feeds((IMAGE,), Workload(files=files))
+    values = np.full((1, 3, 8, 8), 0.25, np.float32)
+    write_data_set(tmp_path / "test_data_set_0", values)
+    feeds = make_feeds((IMAGE,), Workload(data_set=str(tmp_path / "test_data_set_0")))
+    np.testing.assert_array_equal(feeds.arrays["image"], values)
+    assert [one.code for one in feeds.notices] == ["I-DATA-SET"]
+    write_data_set(tmp_path / "test_data_set_1", np.zeros((1, 3, 8, 8), np.float32))
+    workload = Workload(data_set=str(tmp_path / "test_data_set_1"), batch=5)
+    assert make_feeds((IMAGE,), workload).arrays["image"].shape == (5, 3, 8, 8)
 
 
 def write_data_set(folder, values) -> None:
@@ -171,20 +153,6 @@ def write_data_set(folder, values) -> None:
     folder.mkdir()
     tensor = numpy_helper.from_array(values, "image")
     (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
-
-
-def test_a_data_set_is_used_and_said(tmp_path) -> None:
-    values = np.full((1, 3, 8, 8), 0.25, np.float32)
-    write_data_set(tmp_path / "test_data_set_0", values)
-    feeds = make_feeds((IMAGE,), Workload(data_set=str(tmp_path / "test_data_set_0")))
-    np.testing.assert_array_equal(feeds.arrays["image"], values)
-    assert [one.code for one in feeds.notices] == ["I-DATA-SET"]
-
-
-def test_the_users_batch_goes_before_a_data_set(tmp_path) -> None:
-    write_data_set(tmp_path / "test_data_set_0", np.zeros((1, 3, 8, 8), np.float32))
-    workload = Workload(data_set=str(tmp_path / "test_data_set_0"), batch=5)
-    assert make_feeds((IMAGE,), workload).arrays["image"].shape == (5, 3, 8, 8)
 
 
 @pytest.mark.parametrize(
@@ -222,9 +190,6 @@ def test_bfloat16_takes_bounds_up_to_its_largest_value() -> None:
     for low, high in ((0, LARGEST_BF16 + 1), (-LARGEST_BF16 - 1, 0)):
         with pytest.raises(UsageError, match="holds no such values"):
             random_array(spec(DataType.BF16, 4), (4,), 0, InputRange(name="x", low=low, high=high))
-
-
-def test_bfloat16_takes_a_range_too() -> None:
     bounds = InputRange(name="x", low=5, high=6)
     bits = random_array(spec(DataType.BF16, 100), (100,), 0, bounds)
     values = (bits.astype(np.uint32) << 16).view(np.float32)
@@ -236,16 +201,13 @@ def image_file(tmp_path, batch: int = 1) -> tuple[InputFile, ...]:
     return (InputFile(name="image", path=str(tmp_path / "image.npy")),)
 
 
-def test_a_batch_that_is_not_fed_is_refused(tmp_path) -> None:
+def test_a_batch_that_is_not_fed_is_refused_and_one_that_is_fed_may_be_named(tmp_path) -> None:
     workload = Workload(batch=8, files=image_file(tmp_path))
     with pytest.raises(UsageError, match="batch 8: input image is fed 1x3x8x8"):
         make_feeds((IMAGE,), workload)
     workload = Workload(batch=8, shapes=(InputShape(name="image", dims=(2, 3, 8, 8)),))
     with pytest.raises(UsageError, match="batch 8: input image is fed 2x3x8x8"):
         make_feeds((IMAGE,), workload)
-
-
-def test_a_batch_that_is_fed_may_be_named(tmp_path) -> None:
     scale = spec(DataType.FP32, 2, name="scale")
     workload = Workload(
         batch=8, files=image_file(tmp_path, batch=8), shapes=(InputShape(name="scale", dims=(2,)),)
@@ -253,32 +215,16 @@ def test_a_batch_that_is_fed_may_be_named(tmp_path) -> None:
     assert make_feeds((IMAGE, scale), workload).batch == 8
 
 
-def test_a_file_against_a_given_shape(tmp_path) -> None:
-    shapes = (InputShape(name="image", dims=(2, 3, 8, 8)),)
-    with pytest.raises(UsageError, match="its file holds 1x3x8x8"):
-        make_feeds((IMAGE,), Workload(shapes=shapes, files=image_file(tmp_path)))
-
-
-def test_a_range_for_values_from_a_file(tmp_path) -> None:
-    ranges = (InputRange(name="image", low=0, high=1),)
-    with pytest.raises(UsageError, match="a range and a file"):
-        make_feeds((IMAGE,), Workload(ranges=ranges, files=image_file(tmp_path)))
-
-
-def test_a_data_set_is_fed_in_the_type_of_the_input(tmp_path) -> None:
+def test_a_data_set_is_fed_in_the_type_of_the_input_or_refused(tmp_path) -> None:
     folder = tmp_path / "test_data_set_0"
     write_data_set(folder, np.arange(6).reshape(2, 3))
-    narrow = spec(DataType.INT32, 2, 3, name="image")
-    feeds = make_feeds((narrow,), Workload(data_set=str(folder)))
+    feeds = make_feeds((spec(DataType.INT32, 2, 3, name="image"),), Workload(data_set=str(folder)))
     assert feeds.arrays["image"].dtype == np.int32
     np.testing.assert_array_equal(feeds.arrays["image"], np.arange(6).reshape(2, 3))
     single = spec(DataType.FP16, 2, 3, name="image")
     with pytest.raises(UsageError, match="another kind"):
         make_feeds((single,), Workload(data_set=str(folder)))
-
-
-def test_a_data_set_that_does_not_fit_the_type_is_refused(tmp_path) -> None:
-    folder = tmp_path / "test_data_set_0"
+    folder = tmp_path / "test_data_set_1"
     write_data_set(folder, np.full((2, 3), 2**40))
     with pytest.raises(UsageError, match="do not fit"):
         make_feeds((spec(DataType.INT32, 2, 3, name="image"),), Workload(data_set=str(folder)))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ from enginescope.records.run.job import InputShape
 from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 
 
-def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp_path) -> None:
+def test_a_folder_of_arrays_is_a_sample_a_file_and_files_name_inputs(tmp_path) -> None:
     for name in ("a10.npy", "a9.npy", "notes.txt", ".hidden"):
         np.save(tmp_path / "x.npy", np.zeros(1))
         (tmp_path / "x.npy").rename(tmp_path / name)
@@ -18,12 +16,13 @@ def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp
     assert [one.name for one in found.samples] == ["a9.npy", "a10.npy"]
     assert found.samples[0].files[0].input is None
     assert found.skipped == ("notes.txt",)
-
-
-def test_an_npz_names_its_inputs(tmp_path) -> None:
     np.savez(tmp_path / "one.npz", ids=np.zeros(1), mask=np.ones(1))
     (sample,) = samples_in([tmp_path / "one.npz"]).samples
     assert [one.input for one in sample.files] == ["ids", "mask"]
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "cat.JPG").touch()
+    (sample,) = samples_in([tmp_path / "pictures"], image_input="pixels").samples
+    assert sample.images[0].input == "pixels"
 
 
 def test_a_folder_a_sample_names_inputs_by_its_files(tmp_path) -> None:
@@ -46,12 +45,6 @@ def test_data_sets_and_folders_of_them_are_samples(tmp_path) -> None:
     assert [one.name for one in data_sets_beside(tmp_path / "model.onnx")] == names
     (alone,) = samples_in([tmp_path / names[1]]).samples
     assert Path(alone.data_set or "").name == names[1]
-
-
-def test_pictures_may_name_their_input(tmp_path) -> None:
-    (tmp_path / "cat.JPG").touch()
-    (sample,) = samples_in([tmp_path], image_input="pixels").samples
-    assert sample.images[0].input == "pixels"
 
 
 def test_what_holds_no_sample_is_named(tmp_path) -> None:

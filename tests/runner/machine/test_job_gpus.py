@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.records.environment import Device
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.runner.machine import gpu_condition

@@ -1,7 +1,5 @@
 """Clocks held by a process of its own, on GPUs that are a file; crashes are real ones."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -73,7 +71,7 @@ def held(*uuids: str, sm: Any = 1305, say: Any = lambda _: None) -> Any:
     return locked_clocks(uuids or (GPU,), sm, command="a test", say=say)
 
 
-def test_they_are_held_in_the_block_and_free_after_it(gpus) -> None:
+def test_they_are_held_in_the_block_and_free_after_it_and_after_an_error(gpus) -> None:
     with held(GPU, OTHER) as locks:
         assert locks == dict.fromkeys((GPU, OTHER), ClockLock(sm_mhz=1305, memory_mhz=3201))
         for uuid in (GPU, OTHER):
@@ -84,9 +82,6 @@ def test_they_are_held_in_the_block_and_free_after_it(gpus) -> None:
     assert gpus.is_free(OTHER)
     assert [one.clock_lock for one in probe_devices()] == [None, None]
     assert os.getpid() not in gpus.pids()  # all by a process of its own
-
-
-def test_an_error_in_the_block_frees_them(gpus) -> None:
     with pytest.raises(ZeroDivisionError), held():
         _ = 1 / 0
     assert gpus.is_free()
@@ -163,20 +158,14 @@ def test_without_the_right_nothing_is_changed_and_the_lines_are_given(gpus) -> N
     assert holding_of(OTHER) is None
 
 
-def test_a_clock_that_the_gpu_has_not_names_those_it_has(gpus) -> None:
+def test_clocks_are_named_and_the_base_clock_is_the_default(gpus) -> None:
     with pytest.raises(UsageError) as caught, held(sm=1310):
         pytest.fail("held at a clock that there is not")
     assert caught.value.hint == "1305 or 1320; supported: 345 … 1,980 MHz in steps of 15"
     assert gpus.calls() == []
-
-
-def test_the_base_clock_by_name_where_the_default_is_the_highest(gpus) -> None:
     with held(sm="base") as locks:
         assert locks[GPU] == ClockLock(sm_mhz=None, memory_mhz=3201)
         assert gpus.gpu()["locked_sm"] == [0xFFFFFF01, 0xFFFFFF01]
-
-
-def test_the_base_clock_in_mhz_where_the_default_is_below_the_highest(gpus) -> None:
     change(gpus, GPU, default_sm=1095)
     with held(sm="base") as locks:
         assert locks[GPU].sm_mhz == 1095
@@ -216,7 +205,6 @@ def test_a_file_that_a_stranger_left_is_no_holding(gpus, tmp_path) -> None:
     assert holding_of(GPU) is None
     other = Holding(gpu=OTHER, lock=ClockLock(), owner_pid=1, command="x")
     taken = take(GPU)
-    assert taken is not None
     taken.write(other)  # a file under another GPU's name
     assert holding_of(GPU) is None
     taken.clear()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.probe.host import CpuQuota
@@ -21,8 +19,17 @@ def codes(**host) -> list[str]:
     return [one.code for one in machine_hints(Environment(host=Host(**host)))]
 
 
-def test_what_is_not_known_gives_no_hint() -> None:
+def test_what_is_not_known_gives_no_hint_and_every_hint_has_a_command() -> None:
     assert codes() == []
+    both = {"onnxruntime": "1.31.1", "onnxruntime-gpu": "1.31.1"}
+    (hint,) = machine_hints(Environment(versions=both))
+    assert hint.code == "H-TWO-ONNXRUNTIMES"
+    assert machine_hints(Environment(versions={"onnxruntime": "1.31.1"})) == ()
+    host = Host(governor="powersave", boost=True, smt=True, load_1min=3.0)
+    found = machine_hints(Environment(host=host))
+    assert len(found) == 4
+    assert all(one.command for one in found)
+    assert "load average is 3.0" in found[1].message
 
 
 @pytest.mark.parametrize(
@@ -40,14 +47,6 @@ def test_what_is_not_known_gives_no_hint() -> None:
 )
 def test_of_the_processor(host, expected) -> None:
     assert codes(**host) == expected
-
-
-def test_every_hint_on_the_processor_has_a_command() -> None:
-    host = Host(governor="powersave", boost=True, smt=True, load_1min=3.0)
-    found = machine_hints(Environment(host=host))
-    assert len(found) == 4
-    assert all(one.command for one in found)
-    assert "load average is 3.0" in found[1].message
 
 
 def test_time_kept_back_by_the_hypervisor(monkeypatch) -> None:
@@ -69,25 +68,14 @@ def test_a_container_that_is_often_stopped(monkeypatch) -> None:
 
 
 def test_of_a_gpu(monkeypatch) -> None:
-    device = Device(name="G", uuid="GPU-1")
-    (free,) = machine_hints(Environment(devices=(device,)))
+    (free,) = machine_hints(Environment(devices=(Device(name="G", uuid="GPU-1"),)))
     assert (free.code, free.command) == ("H-CLOCKS", "enginescope bench --lock-clocks")
-
     lock = ClockLock(sm_mhz=1305, memory_mhz=3201)
     held = Environment(devices=(Device(name="G", uuid="GPU-1", clock_lock=lock),))
     assert machine_hints(held) == ()
-
     monkeypatch.setattr(module, "is_left_behind", lambda _: True)
     (left,) = machine_hints(held)
     assert left.code == "H-CLOCKS-LEFT"
     assert left.command == "sudo nvidia-smi -i GPU-1 -rgc && sudo nvidia-smi -i GPU-1 -rmc"
-
     monkeypatch.setattr(module, "persistence_enabled", lambda _: False)
     assert [one.code for one in machine_hints(held)] == ["H-CLOCKS-LEFT", "H-PERSISTENCE"]
-
-
-def test_two_packages_that_overwrite_each_other() -> None:
-    both = {"onnxruntime": "1.31.1", "onnxruntime-gpu": "1.31.1"}
-    (hint,) = machine_hints(Environment(versions=both))
-    assert hint.code == "H-TWO-ONNXRUNTIMES"
-    assert machine_hints(Environment(versions={"onnxruntime": "1.31.1"})) == ()

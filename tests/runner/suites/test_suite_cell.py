@@ -1,7 +1,3 @@
-"""A cell in its processes, and what it is refused for before anything is started."""
-
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -26,9 +22,7 @@ from tests.runner.fleet.cells import cell
         ("L4", "NVIDIA L40", True),
     ],
 )
-def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
-    monkeypatch, wanted, there, is_refused
-) -> None:
+def test_a_kind_of_gpu_has_words_as_on_a_fleet(monkeypatch, wanted, there, is_refused) -> None:
     monkeypatch.setattr(suite_cells, "probe_devices", lambda: (Device(name=there),))
     refused = suite_cells.refusal_of(cell(gpu=wanted))
     assert (refused is not None) is is_refused
@@ -36,11 +30,15 @@ def test_a_kind_of_gpu_is_told_by_its_words_as_on_a_fleet(
         assert refused.message == f"it asks for a GPU called {wanted}; here is {there}"
 
 
-def test_without_a_gpu_that_is_said(monkeypatch) -> None:
+def test_without_a_gpu_that_is_said_and_so_is_the_number_of_the_process(monkeypatch) -> None:
     monkeypatch.setattr(suite_cells, "probe_devices", lambda: ())
     refused = suite_cells.refusal_of(cell(gpu="H200"))
-    assert refused is not None
     assert refused.message == "it asks for a GPU called H200; here is none that is seen"
+    ends(monkeypatch, OK, OK)
+    told: list[int] = []
+    watcher = Watcher(started=lambda number, _: told.append(number))
+    suite_cells.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
+    assert told == [0, 1]
 
 
 def ends(monkeypatch, *kinds: OutcomeKind) -> list[str]:
@@ -80,7 +78,7 @@ OK, CRASHED, UNSUPPORTED = OutcomeKind.OK, OutcomeKind.CRASHED, OutcomeKind.UNSU
         ((UNSUPPORTED,), 2, ["run0"], 1),
     ],
 )
-def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
+def test_a_process_that_fails_all_attempts_ends_it(
     monkeypatch, kinds, retries, last, attempts
 ) -> None:
     made = ends(monkeypatch, *kinds)
@@ -89,15 +87,11 @@ def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
         cell(backend="fake", processes=3, retries=retries), lambda run: kept.append(run.id)
     )
     assert [one.id for one in found] == last
-    assert most == attempts
-    assert kept == made
-    assert len(made) == len(kinds)
+    assert (most, kept, len(made)) == (attempts, made, len(kinds))
 
 
 @pytest.mark.parametrize(("retries", "expected"), [(0, ["run0", "run1"]), (1, ["run0", "run2"])])
-def test_a_disturbed_process_is_measured_again_as_a_failed_one_is(
-    monkeypatch, retries, expected
-) -> None:
+def test_disturbed_and_failed_processes_are_measured_again(monkeypatch, retries, expected) -> None:
     """The round engine of the judge decides what is disturbed, as for every comparison."""
     draw = np.random.default_rng(1)
     steady, wild = (np.exp(sd * draw.standard_normal((3, 400))) for sd in (0.01, 2.0))
@@ -118,13 +112,4 @@ def test_a_disturbed_process_is_measured_again_as_a_failed_one_is(
         cell(backend="fake", processes=2, retries=retries), lambda run: kept.append(run.id)
     )
     assert [run.id for run in found] == expected
-    assert most == 1 + retries
-    assert kept == [f"run{number}" for number in range(2 + retries)]
-
-
-def test_the_number_of_the_process_is_told(monkeypatch) -> None:
-    ends(monkeypatch, OK, OK)
-    told: list[int] = []
-    watcher = Watcher(started=lambda number, _: told.append(number))
-    suite_cells.measure_cell(cell(backend="fake", processes=2), lambda _: None, watcher=watcher)
-    assert told == [0, 1]
+    assert (most, kept) == (1 + retries, [f"run{number}" for number in range(2 + retries)])

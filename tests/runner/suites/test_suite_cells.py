@@ -1,7 +1,3 @@
-"""Suites into cells: what there is, and what they are known by."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -50,7 +46,7 @@ def labels(found) -> list[str]:
     return [one.label for one in found]
 
 
-def test_models_by_backends_by_batches(zoo) -> None:
+def test_models_by_backends_by_precisions_by_batches(zoo) -> None:
     found = cells(zoo, backends=("ort-cpu", "fake"), batches=(1, 8))
     assert labels(found) == [
         f"{model} · {spec} · batch {batch}"
@@ -59,9 +55,6 @@ def test_models_by_backends_by_batches(zoo) -> None:
         for batch in (1, 8)
     ]
     assert len({one.key for one in found}) == 8
-
-
-def test_precisions_cross_with_backends_that_name_none(zoo) -> None:
     found = cells(
         zoo, backends=("ort-cpu?intra_op_num_threads=1", "trt:int8"), precisions=("default", "int9")
     )
@@ -74,9 +67,6 @@ def test_precisions_cross_with_backends_that_name_none(zoo) -> None:
     refused = [one for one in found if one.refusal]
     assert {one.spec for one in refused} == {specs[1]}  # a row, not the end of the suite
     assert "int9" in (refused[0].refusal or "")
-
-
-def test_a_family_of_backends_has_precisions_too(zoo) -> None:
     one = "ort:NoSuchProvider?device_type=CPU"
     found = cells(zoo, backends=(one,), precisions=("default", "fp16"), include=("a",))
     assert [cell.spec for cell in found] == [one, "ort:NoSuchProvider:fp16?device_type=CPU"]
@@ -124,11 +114,21 @@ def test_a_quantity_that_is_none_is_named_with_its_key(zoo, key, text, said) -> 
     assert caught.value.hint
 
 
-def test_a_warm_up_may_be_nothing(zoo) -> None:
+def test_a_data_set_is_fed_where_it_is_there_and_a_warm_up_may_be_nothing(zoo) -> None:
     assert made(zoo, timing=TimingPart(warmup="0s")).warmup.time_ms == 0
+    part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
+    assert labels(cells_of(made(zoo, models=[part])))
+    with pytest.raises(UsageError, match=r"data of b/model\.onnx"):
+        made(zoo, models=[part], input="dataset")
+    found = cells(zoo, input="dataset")
+    assert [one.input for one in found] == ["dataset", "random"]
+    assert found[0].job.workload.data_set == found[0].data_sets[0]
+    assert cells(zoo)[0].data_sets == ()
+    batched = cells(zoo, input="dataset", batches=(1, 8), include=("a",))
+    assert [one.input for one in batched] == ["dataset", "random"]
 
 
-def test_a_model_has_settings_of_its_own(zoo) -> None:
+def test_a_model_has_settings_and_limits_of_its_own(zoo) -> None:
     model = ModelPart(
         path="a/model.onnx",
         backends=("fake",),
@@ -139,11 +139,7 @@ def test_a_model_has_settings_of_its_own(zoo) -> None:
     )
     found = cells(zoo, models=[model], backends=("ort-cpu",), precisions=("default", "fp16"))
     assert labels(found) == ["a · fake · batch 4 · x 1×3", "a · fake · batch 4 · x 2×3"]
-    assert found[0].needs.gpu == "H200"
-    assert found[0].job.workload.ranges[0].high == 9
-
-
-def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
+    assert (found[0].needs.gpu, found[0].job.workload.ranges[0].high) == ("H200", 9)
     models = [
         ModelPart(path="a/model.onnx", timeout="9s"),
         ModelPart(path="b/model.onnx", memory_limit="1GiB"),
@@ -151,22 +147,6 @@ def test_a_models_limits_stand_in_the_place_of_the_suites(zoo) -> None:
     a, b = (one.job.limits for one in cells(zoo, models=models, timeout="60s"))
     assert (a.timeout_s, a.memory_bytes) == (9.0, None)
     assert (b.timeout_s, b.memory_bytes) == (60.0, 2**30)
-
-
-def test_data_that_is_not_there_matters_only_where_it_is_fed(zoo) -> None:
-    part = ModelPart(path="b/model.onnx", data="b")  # as older lists name it, whatever is there
-    assert labels(cells_of(made(zoo, models=[part])))
-    with pytest.raises(UsageError, match=r"data of b/model\.onnx"):
-        made(zoo, models=[part], input="dataset")
-
-
-def test_a_data_set_is_fed_where_it_is_asked_for_and_there(zoo) -> None:
-    found = cells(zoo, input="dataset")
-    assert [one.input for one in found] == ["dataset", "random"]
-    assert found[0].job.workload.data_set == found[0].data_sets[0]
-    assert cells(zoo)[0].data_sets == ()
-    batched = cells(zoo, input="dataset", batches=(1, 8), include=("a",))
-    assert [one.input for one in batched] == ["dataset", "random"]
 
 
 def test_quantities_and_checks_reach_the_cells(zoo) -> None:
@@ -211,16 +191,18 @@ def test_a_key_is_of_content_and_options_and_not_of_places(zoo, tmp_path_factory
     assert keys(elsewhere)[0] == after[0]
 
 
-def test_a_changed_data_set_makes_another_cell(zoo) -> None:
+def test_data_sets_and_checks_count_where_answers_are_compared(zoo) -> None:
     before = keys(zoo, input="dataset")
     (zoo / "a" / "test_data_set_0" / "input_0.pb").write_bytes(b"other")
     assert keys(zoo, input="dataset")[0] != before[0]
-
-
-def test_checks_count_only_where_answers_are_compared(zoo) -> None:
     loose = ValidationPart(rtol=1.0)
     assert keys(zoo, checks=loose) == keys(zoo)
     assert keys(zoo, checks=loose, mode="both") != keys(zoo, mode="both")
+    from enginescope.core.jsonio import decode, encode
+
+    for one in cells(zoo, backends=("ort-cpu", "fake?seed=3"), batches=(2,)):
+        assert decode(encode(one), Cell, source="cell") == one
+        assert replace(one, retries=1) != one
 
 
 def test_a_reference_lies_beside_the_suite_and_counts_by_its_content(zoo, tmp_path_factory) -> None:
@@ -241,11 +223,3 @@ def test_a_reference_lies_beside_the_suite_and_counts_by_its_content(zoo, tmp_pa
     assert [after[name] == before[name] for name in names] == [True, False, False]
     moved = zoo.rename(tmp_path_factory.mktemp("moved") / "zoo")
     assert {name: keyed(moved, name) for name in names} == after
-
-
-def test_cells_travel_as_json(zoo) -> None:
-    from enginescope.core.jsonio import decode, encode
-
-    for one in cells(zoo, backends=("ort-cpu", "fake?seed=3"), batches=(2,)):
-        assert decode(encode(one), Cell, source="cell") == one
-        assert replace(one, retries=1) != one

@@ -1,7 +1,3 @@
-"""What is done, what is known to be bad, what is to be done."""
-
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -15,7 +11,7 @@ from enginescope.runner.suites.suite_cells import Fingerprints, resume_state
 from tests.suites.made import HERE, cell, row, timed
 
 
-def test_only_what_is_missing_is_to_be_done() -> None:
+def test_what_is_missing_or_bad_or_of_other_versions_is_to_be_done() -> None:
     good, bad, new = cell("good"), cell("bad"), cell("new")
     rows = {one.cell.key: one for one in (timed(good, 1.0), row(bad, CellStatus.CRASHED))}
     state = resume_state([good, bad, new], rows, Fingerprints(own=HERE))
@@ -23,17 +19,11 @@ def test_only_what_is_missing_is_to_be_done() -> None:
     assert [one.cell for one in state.known_bad] == [bad]
     assert state.todo == (new,)
     assert state.changed == 0
-
-
-def test_retry_failed_runs_what_is_bad_and_not_what_is_good() -> None:
     good, bad = cell("good"), cell("bad")
     rows = {one.cell.key: one for one in (timed(good, 1.0), row(bad, CellStatus.WRONG))}
     state = resume_state([good, bad], rows, Fingerprints(own=HERE), retry_failed=True)
     assert (state.todo, state.known_bad) == ((bad,), ())
     assert [one.cell for one in state.done] == [good]
-
-
-def test_retry_busy_runs_what_a_busy_machine_measured() -> None:
     calm, busy, bad = cell("calm"), cell("busy"), cell("bad")
     loud = replace(timed(busy, 1.0), is_unstable=True)
     rows = {one.cell.key: one for one in (timed(calm, 1.0), loud, row(bad, CellStatus.CRASHED))}
@@ -42,18 +32,12 @@ def test_retry_busy_runs_what_a_busy_machine_measured() -> None:
     state = resume_state([calm, busy, bad], rows, here, retry_busy=True)
     assert state.todo == (busy,)
     assert [one.cell for one in state.known_bad] == [bad]
-
-
-def test_other_versions_make_everything_undone() -> None:
     good, bad = cell("good"), cell("bad")
     rows = {one.cell.key: one for one in (timed(good, 1.0), row(bad, CellStatus.UNSUPPORTED))}
     here = Fingerprints(own={**HERE, "onnxruntime": "1.32.0"})
     state = resume_state([good, bad], rows, here)
     assert (state.todo, state.changed) == ((good, bad), 2)
     assert resume_state([good, bad], rows, None).todo == ()  # a fleet's machines differ
-
-
-def test_each_environment_has_versions_of_its_own() -> None:
     ours, theirs = cell("a"), cell("a", "trt@trt86")
     assert ours.key != theirs.key
     rows = {one.cell.key: one for one in (timed(ours, 1.0), timed(theirs, 1.0))}
@@ -94,13 +78,9 @@ def test_what_missed_a_package_is_done_again_when_it_has_come() -> None:
     assert resume_state([had], rows, None).todo == ()  # a fleet's machines differ
 
 
-def test_the_fingerprint_names_versions_processor_and_cores() -> None:
-    here = environment_fingerprint(2)
-    assert {"enginescope", "numpy", "cores"} <= here.keys()
+def test_the_fingerprint_names_versions_and_another_python_prints_its_own() -> None:
+    assert {"enginescope", "numpy", "cores"} <= environment_fingerprint(2).keys()
     assert "cores" not in environment_fingerprint()
-
-
-def test_another_python_prints_its_fingerprint_on_the_last_line() -> None:
     module = "enginescope.runner.environment_fingerprint"
     printed = subprocess.run([sys.executable, "-m", module, "2"], capture_output=True, check=True)
     assert json.loads(printed.stdout.splitlines()[-1])["cores"] == "2"

@@ -1,7 +1,3 @@
-"""Worker slots: cells side by side that cannot disturb each other."""
-
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -46,39 +42,36 @@ class Meeting:
         return timed(one, 1.0)
 
 
-def test_one_slot_keeps_the_order_and_pins_nothing() -> None:
+def test_one_slot_keeps_the_order_and_slots_are_whole_cores() -> None:
     done = []
     run_cells([cell(one) for one in "abc"], lambda one, slot: done.append((one.model, slot)))
     assert done == [("a", 0), ("b", 0), ("c", 0)]
+    assert worker_slots(1) == ((),)
+    usable = usable_processors()
+    assert usable is not None
+    with pytest.raises(UsageError, match="physical cores"):
+        worker_slots(len(usable) + 1)
+    if len(usable) < 2:
+        pytest.skip("one processor has no two slots")
+    slots = worker_slots(len(usable)) if len(usable) <= 2 else worker_slots(2)
+    assert not set(slots[0]) & set(slots[1])
 
 
 @two_slots
-def test_two_slots_have_cores_of_their_own() -> None:
+def test_slots_have_cores_of_their_own_and_never_share_a_gpu() -> None:
     do = Meeting(together=2)
     run_cells([cell("a"), cell("b")], do, SLOTS)
     assert frozenset("ab") in do.met
     assert sorted(do.cores.values()) == sorted(SLOTS)
     assert do.own == {name: set(cores) for name, cores in do.cores.items()}  # the thread's too
     assert set(usable_processors() or ()) == set(PROCESSORS)
-
-
-@two_slots
-def test_never_two_on_one_gpu() -> None:
     do = Meeting(together=1)
     cells = [cell(f"{at}", "fake?gpu=0") for at in range(6)]
     run_cells(cells, do, SLOTS)
     assert do.met == {frozenset({one.model}) for one in cells}
-
-
-@two_slots
-def test_a_gpu_cell_leaves_the_other_slot_to_the_cpu() -> None:
     do = Meeting(together=2)
     run_cells([cell("gpu", "ort-cuda"), cell("cpu")], do, SLOTS)
     assert frozenset({"gpu", "cpu"}) in do.met
-
-
-@two_slots
-def test_who_asks_to_be_alone_is_alone() -> None:
     do = Meeting(together=1)
     alone = replace(cell("alone"), needs=Needs(exclusive=True))
     run_cells([alone, *(cell(one) for one in "abcd")], do, SLOTS)
@@ -100,15 +93,3 @@ def test_an_error_ends_all_slots_and_is_raised() -> None:
     with pytest.raises(ZeroDivisionError, match="disk"):
         run_cells([cell(one) for one in "abcdef"], do, SLOTS, stopped)
     assert sorted(begun) == ["a", "b"]  # nothing was begun after it
-
-
-def test_slots_are_whole_cores() -> None:
-    assert worker_slots(1) == ((),)
-    usable = usable_processors()
-    assert usable is not None
-    with pytest.raises(UsageError, match="physical cores"):
-        worker_slots(len(usable) + 1)
-    if len(usable) < 2:
-        pytest.skip("one processor has no two slots")
-    slots = worker_slots(len(usable)) if len(usable) <= 2 else worker_slots(2)
-    assert not set(slots[0]) & set(slots[1])

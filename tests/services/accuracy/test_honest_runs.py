@@ -1,7 +1,5 @@
 """Honest runs of real models pass; runs that lose their task's figures by a planted error fail."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.honest.models import MODELS

@@ -1,7 +1,3 @@
-"""Pictures for inputs that leave their size open: what engines are built for."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleFile, SampleShape
@@ -13,7 +9,7 @@ PICTURE = Sample(name="a.png", images=(SampleFile(input=None, path="a.png"),))
 HOW = Preprocessing(size=(32, 48))
 
 
-def test_pictures_get_the_size_that_was_said(tmp_path: Path) -> None:
+def test_pictures_get_the_size_that_was_said_else_that_of_the_model(tmp_path: Path) -> None:
     net = depth_model(tmp_path / "net.onnx", size=("height", "width"))
     other = Sample(name="random 0")
     shaped, plain = with_picture_shapes((PICTURE, other), [net], HOW)
@@ -21,14 +17,8 @@ def test_pictures_get_the_size_that_was_said(tmp_path: Path) -> None:
     assert plain == other
     assert with_picture_shapes((PICTURE,), [net], Preprocessing()) == (PICTURE,)
     assert with_picture_shapes((PICTURE,), [tmp_path / "a.engine"], HOW) == (PICTURE,)
-
-
-def test_what_is_fixed_stays(tmp_path: Path) -> None:
     net = depth_model(tmp_path / "net.onnx")
     assert with_picture_shapes((PICTURE,), [net], HOW) == (PICTURE,)
-
-
-def test_open_dimensions_are_filled() -> None:
     assert picture_shape((None, 3, None, None), (5, 7)) == (1, 3, 5, 7)
     assert picture_shape((None, None, 9, 3), (5, 7)) == (1, 5, 9, 3)
     assert picture_shape((None, None, None, None), (5, 7), "nhwc") == (1, 5, 7, 3)

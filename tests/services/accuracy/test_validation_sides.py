@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,31 +30,29 @@ def sample(*dims: int) -> Sample:
     return Sample(name="s", shapes=(SampleShape(input="x", dims=dims),) if dims else ())
 
 
-def test_the_reference_is_the_cpu_with_fixed_threads(model, tmp_path) -> None:
+def test_the_reference_is_the_cpu_with_fixed_threads_and_no_side_too(model, tmp_path) -> None:
     found = sides(tmp_path, model, ["trt:fp16"], [sample()])
     assert str(found.reference.job.backend) == REFERENCE
     assert found.reference.label == "net.onnx · ort-cpu"
     assert "1 thread" in found.note
     assert [one.label for one in found.others] == ["net.onnx · trt:fp16"]
-
-
-def test_a_backend_as_the_reference_is_no_side_too(model, tmp_path) -> None:
-    both = ["ort-cpu", "ort-cuda"]
-    found = sides(tmp_path, model, both, [sample()], reference="ort-cpu")
+    found = sides(tmp_path, model, ["ort-cpu", "ort-cuda"], [sample()], reference="ort-cpu")
     assert [one.label for one in found.others] == ["net.onnx · ort-cuda"]
     with pytest.raises(UsageError, match="nothing to compare"):
         sides(tmp_path, model, ["ort-cpu"], [sample()])
 
 
-def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> None:
+def test_an_engine_is_built_for_all_samples_and_limits_have_no_options(model, tmp_path) -> None:
     samples = [sample(1, 4), sample(8, 4), sample(3, 4)]
     found = sides(tmp_path, model, ["trt"], samples)
     built = found.others[0].job.backend.options
     assert (built["min_shapes"], built["max_shapes"]) == ("x:1x4", "x:8x4")
     assert found.others[0].label == "net.onnx · trt"
-    own = "trt?min_shapes=x:1x4&max_shapes=x:16x4"
-    found = sides(tmp_path, model, [own], samples)
+    found = sides(tmp_path, model, ["trt?min_shapes=x:1x4&max_shapes=x:16x4"], samples)
     assert found.others[0].job.backend.options["max_shapes"] == "x:16x4"
+    # Shapes of a profile that follow from the samples are three lines of noise.
+    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], [sample(1, 4), sample(8, 4)])
+    assert tolerance_name(found.others[0], found.reference)[1] == "trt:fp16 may compute in fp16"
 
 
 @pytest.mark.parametrize(
@@ -82,18 +78,9 @@ def test_an_engine_is_built_for_the_shapes_of_all_samples(model, tmp_path) -> No
         ("trt:best", "int8"),
     ],
 )
-def test_limits_are_those_of_the_coarsest_precision_in_play(
-    model, tmp_path, backend, wanted
-) -> None:
+def test_limits_are_those_of_the_coarsest_precision(model, tmp_path, backend, wanted) -> None:
     found = sides(tmp_path, model, [backend], [sample()])
     assert tolerance_name(found.others[0], found.reference)[0] == wanted
-
-
-def test_why_those_limits_is_said_without_options(model, tmp_path) -> None:
-    """Shapes of a profile that follow from the samples are three lines of noise."""
-    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], [sample(1, 4), sample(8, 4)])
-    why = tolerance_name(found.others[0], found.reference)[1]
-    assert why == "trt:fp16 may compute in fp16"
 
 
 def test_expected_outputs_of_some_samples_alone_are_no_reference(model, tmp_path) -> None:

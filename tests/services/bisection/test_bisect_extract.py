@@ -1,7 +1,5 @@
 """`--extract`: the node at which an error starts, in a folder that shows it without us."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -114,9 +112,6 @@ def test_a_folder_that_holds_something_is_refused(convnet, tmp_path, capsys) -> 
     assert main([*arguments, "--bisect", "--extract", str(tmp_path)]) == 2
     assert main([*arguments, "--extract", str(tmp_path / "new")]) == 2
     assert "add --bisect" in capsys.readouterr().err
-
-
-def test_without_a_start_nothing_is_written_and_that_is_said(convnet, tmp_path) -> None:
     on = "ort-cpu?graph_optimization_level=disable"
     with workers_in_process():
         found = es.validate(convnet, on=on, samples=1, bisect=True, extract=tmp_path / "report")

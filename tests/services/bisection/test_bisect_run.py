@@ -1,7 +1,5 @@
 """What a search does where marks change what is marked, or are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -94,15 +92,21 @@ def test_an_error_that_many_marks_take_away_is_found_with_few(search) -> None:
     assert [one.code for one in found.notices] == ["W-ERROR-GONE"]
     assert runtime.copies[0] == found.tensors
     assert max(runtime.copies[1:]) <= 7  # six, and the output
-
-
-def test_an_error_that_every_mark_takes_away_is_said_to_be_gone(search) -> None:
     found = search(Runtime(BEHIND, shows_up_to=0)).find()
     assert (found.first, found.cause) == (None, "gone")
     assert [one.code for one in found.notices] == ["W-ERROR-GONE", "W-ERROR-GONE"]
+    found = search(Runtime(BEHIND, shows_up_to=99), fails=False).find()
+    assert [one.code for one in found.notices] == ["W-ERROR-BY-MARKS"]
+    found = search(Runtime(BEHIND, shows_up_to=99, refused="pooled")).find()
+    assert found.first == "third_out"
+    (notice,) = found.notices
+    assert notice.code == "W-NOT-MARKED"
+    assert "pooled could not be compared" in notice.message
+    assert found.not_compared == ("pooled",)
+    assert not found.is_complete
 
 
-def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None:
+def test_a_search_without_common_tensors_or_builds_ends(search) -> None:
     """And no runtime is blamed for it."""
     runtime = Runtime(BEHIND, shows_up_to=99)
     doing = search(runtime)
@@ -115,23 +119,6 @@ def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None
     shown = "".join(as_text(one, width=80) for one in answer_lines(part, 80))
     assert "operator" not in shown  # no table of nothing
 
-
-def test_an_error_that_marks_bring_is_said_to_be_theirs(search) -> None:
-    found = search(Runtime(BEHIND, shows_up_to=99), fails=False).find()
-    assert [one.code for one in found.notices] == ["W-ERROR-BY-MARKS"]
-
-
-def test_a_tensor_that_cannot_be_marked_is_left_out_by_name(search) -> None:
-    found = search(Runtime(BEHIND, shows_up_to=99, refused="pooled")).find()
-    assert found.first == "third_out"
-    (notice,) = found.notices
-    assert notice.code == "W-NOT-MARKED"
-    assert "pooled could not be compared" in notice.message
-    assert found.not_compared == ("pooled",)
-    assert not found.is_complete
-
-
-def test_a_runtime_that_builds_nothing_is_not_asked_for_ever(search) -> None:
     class Broken(Runtime):
         def compared(self, pairs: Sequence[TensorPair]) -> Compared:
             self.copies.append(len(pairs))
@@ -147,6 +134,5 @@ def test_large_tensors_are_given_by_several_copies(search, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.services.bisection.search._MOST_BYTES", 64 * 8 * 8 * 4 * 2)
     runtime = Runtime(BEHIND, shows_up_to=99)
     found = search(runtime).find()
-    assert found.first == "third_out"
-    assert runtime.copies == [2, 5, 2]
+    assert (found.first, runtime.copies) == ("third_out", [2, 5, 2])
     assert sum(runtime.copies) == found.tensors

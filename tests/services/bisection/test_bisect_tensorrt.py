@@ -1,7 +1,5 @@
 """``validate --bisect`` on the stand-in for TensorRT: the path, not the numbers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -49,12 +47,10 @@ def test_a_damaged_layer_is_found_in_few_builds(tmp_path, capsys, monkeypatch, v
         )  # fmt: skip
     assert status == 1
     inside = found["sides"][0]["bisect"]
-    assert inside["first"]["node"] == "third"
-    assert inside["cause"] == "departs"
+    assert (inside["first"]["node"], inside["cause"]) == ("third", "departs")
     assert inside["marked_copies"] <= 3
     # what was built to look inside is not kept among the user's engines
-    kept = list((tmp_path / "store").rglob("*.engine"))
-    assert len(kept) == 1
+    assert len(list((tmp_path / "store").rglob("*.engine"))) == 1
 
 
 def test_proposals_are_built_with_layers_kept_in_fp32(tmp_path, capsys, monkeypatch) -> None:
@@ -79,9 +75,7 @@ def test_proposals_are_built_with_layers_kept_in_fp32(tmp_path, capsys, monkeypa
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_where_precision_comes_from_the_model_it_is_converted_anew(
-    tmp_path, capsys, monkeypatch
-) -> None:
+def test_a_model_that_sets_the_precision_is_converted_anew(tmp_path, capsys, monkeypatch) -> None:
     pytest.importorskip("onnx_ir")
     from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
 
@@ -97,8 +91,7 @@ def test_where_precision_comes_from_the_model_it_is_converted_anew(
         )  # fmt: skip
     assert status == 1
     side = found["sides"][0]
-    assert side["bisect"]["first"]["node"] == LOUD
-    assert side["bisect"]["cause"] == "overflow"
+    assert (side["bisect"]["first"]["node"], side["bisect"]["cause"]) == (LOUD, "overflow")
     trials = {one["kind"]: one for one in side["precision"]["trials"]}
     assert not trials["none"]["passes"]
     assert trials["overflow"]["passes"], trials

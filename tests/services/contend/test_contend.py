@@ -1,7 +1,5 @@
 """Contenders on ONNX Runtime's CPU, the fake backend and the stand-in for TensorRT."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -46,15 +44,14 @@ def copies(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copies")
     path = folder / "m.onnx"
     path.touch()
-    found = contended(path, path, tmp_path=folder, on=SLOW, tags=("mine",))
-    return found, Store(folder / "store")
+    return contended(path, path, tmp_path=folder, on=SLOW, tags=("mine",)), Store(folder / "store")
 
 
 def stored_runs(store: Store) -> list[Run]:
     return [store.load(row.id) for row in store.rows()]
 
 
-def test_two_copies(copies) -> None:
+def test_two_copies_are_stored_with_the_comparison_and_are_not_the_job_alone(copies) -> None:
     found, _ = copies
     assert [contender.name for contender in found.contenders] == ["A", "B"]
     assert found.contenders[0].threads is None
@@ -62,34 +59,29 @@ def test_two_copies(copies) -> None:
     assert all(slowed.factor.ratio > 0 for slowed in found.slow_downs)
     assert found.measured_rounds >= 3
     assert found.mps is None
-
-
-def test_every_run_is_stored_with_the_comparison(copies) -> None:
     found, store = copies
     rows = store.rows()
     first = [run for run in stored_runs(store) if run.turn.attempt == 0]
     assert len(first) == 4 * found.measured_rounds  # each alone, and both of the pair
     assert found.measured_rounds == 3  # a disturbed process is measured again at once
     assert {frozenset(row.tags) for row in rows} == {frozenset({"mine", f"cmp-{found.comparison}"})}
-
-
-def test_jobs_beside_others_are_not_the_job_alone(copies) -> None:
     runs = stored_runs(copies[1])
     texts = {run.job.contention.text for run in runs if run.job.contention}
     name = f"m.onnx on {SLOW}"
     assert texts == {None, f"beside {name} (2) (processes)", f"beside {name} (processes)"}
-    identities = {identity_of(run) for run in runs}
-    assert len(identities) == len(texts)
+    assert len({identity_of(run) for run in runs}) == len(texts)
 
 
-def test_three_have_all_pairs_and_all_together(copies) -> None:
+def test_three_have_all_pairs_and_a_backend_that_issues_its_requests_is_refused(copies) -> None:
     job = stored_runs(copies[1])[0].job
     sets = service._sets((job, job, job), "streams")
     assert [len(jobs) for jobs in sets.values()] == [1, 1, 1, 2, 2, 2, 3]
     rules = [jobs[-1].contention for jobs in sets.values()]
     assert len({rule.contenders for rule in rules if rule}) == 7  # no two sets are called alike
-    assert rules[-1] is not None
     assert (rules[-1].place, rules[-1].share) == (2, "streams")
+    run = stored_runs(copies[1])[0]
+    with pytest.raises(UnsupportedError, match="issues requests by itself"):
+        service._check_window([replace(run, contention=None)])
 
 
 @pytest.mark.parametrize(
@@ -105,20 +97,13 @@ def test_tensorrt(tmp_path) -> None:
     perceptron = models.perceptron(tmp_path / "p.onnx")
     with loading.loaded(loading.VERSIONS[-1]):
         found = contended(perceptron, perceptron, tmp_path=tmp_path, on="trt")
-    assert len(found.slow_downs) == 2
-    assert found.contenders[0].backend == "trt"
+    assert (len(found.slow_downs), found.contenders[0].backend) == (2, "trt")
     assert found.evidence is EvidenceLevel.INTERLEAVED
 
 
 def test_a_contender_that_fails_ends_it_with_its_reason(model, tmp_path) -> None:
     with pytest.raises(BackendError, match="asked to fail"):
         contended(model, model, tmp_path=tmp_path, on=(SLOW, "fake?fault=error"))
-
-
-def test_a_backend_that_issues_requests_by_itself_is_refused(copies) -> None:
-    run = stored_runs(copies[1])[0]
-    with pytest.raises(UnsupportedError, match="issues requests by itself"):
-        service._check_window([replace(run, contention=None)])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,3 @@
-"""Ladders of ONNX Runtime's CPU and of the stand-in for TensorRT, workers in this process."""
-
-from __future__ import annotations
-
 import pytest
 from msgspec import structs
 
@@ -88,17 +84,13 @@ def test_tensorrt_from_its_layers_to_streams(perceptron, tmp_path, version) -> N
         *(KEYS.GRAPH, KEYS.EAGER, KEYS.SYNC, KEYS.PINNED, KEYS.PAGEABLE),
         *(KEYS.ONE_AHEAD, KEYS.STREAMS),
     }
-    ahead = next(step for step in found.steps if step.to is KEYS.ONE_AHEAD)
-    assert ahead.base is KEYS.PINNED
+    assert next(step for step in found.steps if step.to is KEYS.ONE_AHEAD).base is KEYS.PINNED
 
 
-def test_without_a_graph_the_rung_says_why_and_the_steps_close_the_gap(
-    perceptron, tmp_path
-) -> None:
+def test_without_a_graph_the_rung_says_why_and_steps_close_the_gap(perceptron, tmp_path) -> None:
     with loading.loaded("10.16.1", "graph_refused"):
         found = climbed(perceptron, tmp_path, on="trt")
     graph = found.rung(KEYS.GRAPH)
-    assert graph is not None
     assert graph.value_ms is None
     assert "cudaErrorStreamCaptureInvalidated" in str(graph.why)
     assert (KEYS.LAYERS, KEYS.EAGER) in {(step.base, step.to) for step in found.steps}
@@ -118,7 +110,6 @@ def test_a_way_that_fails_is_left_out_and_says_why(convnet, tmp_path, monkeypatc
     monkeypatch.setattr(session, "request_for", failing)
     found = climbed(convnet, tmp_path)
     client = found.rung(KEYS.CLIENT)
-    assert client is not None
     assert client.value_ms is None
     assert "for this test" in str(client.why)
     assert found.measured_rounds == 3

@@ -1,15 +1,10 @@
 """Load tests in processes of their own: of a backend with known times, and of an endpoint."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +12,7 @@ import pytest
 import enginescope as es
 from enginescope.backends.base import Measured
 from enginescope.backends.fake import FakeBackend
-from enginescope.core.errors import (
-    BackendError,
-    MissingDependencyError,
-    UnsupportedError,
-    UsageError,
-)
+from enginescope.core import errors
 from enginescope.core.record import replace
 from enginescope.records.verdict.load import LoadKind
 from enginescope.services.load.load import run_load
@@ -64,28 +54,19 @@ def test_a_run_has_latency_and_its_parts(model: Path, tmp_path: Path) -> None:
     assert [row.id for row in Store(store).rows(tag="load")] == [trial.run]
 
 
-def test_the_usual_rate_is_half_of_the_closed_loop_s(model: Path) -> None:
+def test_the_usual_rate_is_half_and_an_objective_is_missed_met_or_open(model: Path) -> None:
     report = es.load(model, on=ON, queries=20, arrivals="constant", workload=QUICK)
     assert 0 < report.trials[0].rate_per_s <= 250  # 2 ms a query, or more on a busy machine
-
-
-def test_an_objective_that_no_query_can_meet_is_missed(model: Path) -> None:
     report = es.load(model, on=ON, rate=100, queries=60, slo="p50<1ms", workload=QUICK)
     (trial,) = report.trials
     assert trial.slow == 60
     assert report.kind is (LoadKind.INCONCLUSIVE if trial.is_late else LoadKind.MISSED)
-
-
-def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
     report = es.load(model, on=ON, rate=100, queries=60, slo="p50<600ms", workload=QUICK)
     (trial,) = report.trials
     assert trial.slow == 0
     # a busy machine makes queries alike, so that they stand for few
     assert report.kind is LoadKind.MET or (trial.is_late and report.kind is LoadKind.INCONCLUSIVE)
     assert report.is_passed is (True if report.kind is LoadKind.MET else None)
-
-
-def test_few_queries_leave_a_tail_inconclusive(model: Path) -> None:
     report = es.load(model, on=ON, rate=100, queries=20, slo="p99<600ms", workload=QUICK)
     assert report.kind is LoadKind.INCONCLUSIVE
 
@@ -108,16 +89,13 @@ def test_an_endpoint_is_measured_over_sockets(tmp_path: Path) -> None:
         # one session for each worker, the metadata's connection is the session's own
         assert len(server.connections) == 3
     run = Store(store).load(report.trials[0].run)
-    assert run.job.subject.kind == "endpoint"
-    assert run.load.failed == 0
+    assert (run.job.subject.kind, run.load.failed) == ("endpoint", 0)
     assert len(run.series("latency")) == 40
     assert "I-ENDPOINT" in {notice.code for notice in report.notices}
 
 
 @pytest.mark.parametrize("serving", [oip_server, oip_grpc_server])
-def test_a_stall_of_a_server_shows_as_queueing_in_every_later_query(
-    tmp_path: Path, serving: Callable[..., AbstractContextManager[Any]]
-) -> None:
+def test_a_stall_of_a_server_shows_as_queueing_in_every_later_query(tmp_path, serving) -> None:
     stalled, stall_s, gap_ms = 12, 0.5, 20.0
     store = tmp_path / "store"
     warm = es.Workload(warmup=es.WarmUp(time_ms=0, iterations=0))
@@ -133,8 +111,7 @@ def test_a_stall_of_a_server_shows_as_queueing_in_every_later_query(
         )
     run = Store(store).load(report.trials[0].run)
     queueing = run.series("queueing").values_ms
-    service = run.series("service").values_ms
-    assert int(np.argmax(service)) == stalled
+    assert int(np.argmax(run.series("service").values_ms)) == stalled
     last = min(stalled + int(1e3 * stall_s / gap_ms), len(queueing))  # others came too late
     for later in range(stalled + 1, last):
         assert queueing[later] >= 1e3 * stall_s - gap_ms * (later - stalled)
@@ -150,13 +127,6 @@ def test_failed_queries_are_counted_and_miss_the_objective() -> None:
     assert trial.slow >= 28
     assert report.kind is LoadKind.MISSED
     assert "W-QUERIES-FAILED" in {notice.code for notice in report.notices}
-
-
-def test_a_server_that_is_not_there_fails_the_run() -> None:
-    with oip_server() as server:
-        address = server.model
-    with pytest.raises(BackendError, match="endpoint"):
-        es.load(address, rate=10, queries=2)
 
 
 def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Path) -> None:
@@ -180,9 +150,7 @@ def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Pa
     assert all(kinds[rate] is not LoadKind.MET for rate in above)
 
 
-def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_process(
-    model: Path,
-) -> None:
+def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_process(model) -> None:
     report = es.load(
         model,
         on="fake?latency_us=4000&jitter_pct=0",
@@ -220,8 +188,7 @@ def test_a_search_goes_on_from_its_stored_runs(model: Path, tmp_path: Path) -> N
         again = run_load(replace(request, continues=True, max_time_s=None), MeasurementObserver())
     assert len(first.steps) == 1
     assert len(again.steps) > 1
-    assert again.steps[0] == first.steps[0]
-    assert again.tag == first.tag
+    assert (again.steps[0], again.tag) == (first.steps[0], first.tag)
     rows = Store(request.store).rows(tag=first.tag)
     assert {row.id for row in rows} == {trial.run for trial in again.trials}
 
@@ -271,10 +238,8 @@ def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
         ({"workload": es.Workload(mode=es.Mode(kind="throughput"))}, "workload"),
     ],
 )
-def test_a_request_that_contradicts_itself_is_refused(
-    model: Path, options: dict, message: str
-) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_a_request_that_contradicts_itself_is_refused(model, options, message) -> None:
+    with pytest.raises(errors.UsageError, match=message):
         es.load(model, on=ON, **options)
 
 
@@ -291,20 +256,24 @@ def test_a_request_that_contradicts_itself_is_refused(
     ],
 )
 def test_an_address_that_is_not_a_model_s_is_refused(address: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(errors.UsageError):
         es.load(address, rate=1)
 
 
 def test_without_grpcio_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(MissingDependencyError) as refused:
+    with pytest.raises(errors.MissingDependencyError) as refused:
         es.load("grpc://localhost:8001/v2/models/a", rate=1)
     assert refused.value.hint == "pip install 'enginescope[grpc]'"
 
 
-def test_an_address_is_not_for_other_backends() -> None:
-    with pytest.raises(UsageError, match="an address is an endpoint"):
+def test_an_address_is_not_for_other_backends_and_a_lost_server_fails_the_run() -> None:
+    with pytest.raises(errors.UsageError, match="an address is an endpoint"):
         es.load("http://localhost:1/v2/models/a", on="ort-cpu", rate=1)
+    with oip_server() as server:
+        address = server.model
+    with pytest.raises(errors.BackendError, match="endpoint"):
+        es.load(address, rate=10, queries=2)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "1.0\nsoon\n", "nan\n"])
@@ -335,9 +304,7 @@ def test_an_engine_is_served_by_several_workers(tmp_path: Path) -> None:
     assert run.job.workload.mode.in_flight is None
 
 
-def test_a_backend_that_issues_requests_by_itself_is_refused(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_issues_requests_by_itself_is_refused(model, monkeypatch) -> None:
     monkeypatch.setattr(FakeBackend, "execute", lambda *_arguments: Measured())
-    with workers_in_process(), pytest.raises(UnsupportedError, match="a load test on fake"):
+    with workers_in_process(), pytest.raises(errors.UnsupportedError, match="a load test on fake"):
         es.load(model, on="fake", rate=100, queries=3)

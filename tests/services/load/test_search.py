@@ -1,7 +1,3 @@
-"""The search for the highest rate, on verdicts that are known."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.records.verdict.load import LoadKind, LoadStep
@@ -30,26 +26,20 @@ def test_the_highest_rate_is_found_within_the_resolution(first: float) -> None:
     assert found[LoadKind.INCONCLUSIVE] == []
 
 
-def test_what_is_inconclusive_ends_the_search_as_a_miss_does() -> None:
+def test_the_search_ends_at_what_is_inconclusive_or_where_every_or_no_rate_meets() -> None:
     found = steps_of(50.0, 100.0, 150.0)
     assert max(found[LoadKind.MET]) <= 100.0
     assert found[LoadKind.INCONCLUSIVE]
     assert min(found[LoadKind.INCONCLUSIVE]) <= 1.05 * max(found[LoadKind.MET])
-
-
-def test_where_every_rate_meets_the_search_ends() -> None:
     found = steps_of(1e5, 1e9, 2e9)
-    assert max(found[LoadKind.MET]) == 8e5
-    assert found[LoadKind.MISSED] == []
-
-
-def test_where_no_rate_meets_the_search_ends() -> None:
+    assert (max(found[LoadKind.MET]), found[LoadKind.MISSED]) == (8e5, [])
     found = steps_of(64.0, 0.0, 0.0)
     assert found[LoadKind.MET] == []
     assert found[LoadKind.MISSED] == [64.0, 32.0, 16.0, 8.0, 4.0]
 
 
-def test_a_search_ends_before_a_rate_that_there_is_no_time_for() -> None:
+def test_a_search_ends_before_a_rate_without_time_or_with_an_interrupted_one() -> None:
+
     def measure(rate: float) -> LoadStep:
         kind = LoadKind.MET if rate <= 100 else LoadKind.MISSED
         return LoadStep(kind=kind, trials=(), rate_per_s=rate)
@@ -62,8 +52,5 @@ def test_a_search_ends_before_a_rate_that_there_is_no_time_for() -> None:
     assert skipped == pytest.approx(90.5, abs=0.1)
     late, skipped = search_highest(measure(64.0), lambda _rate: None, 5.0)
     assert ([step.rate_per_s for step in late], skipped) == ([64.0], 128.0)
-
-
-def test_a_search_ends_with_an_interrupted_rate() -> None:
     first = LoadStep(kind=LoadKind.MET, trials=(), rate_per_s=64.0)
     assert search_highest(first, lambda _rate: None, 5.0) == ((first,), 128.0)

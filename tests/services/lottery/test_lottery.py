@@ -1,7 +1,3 @@
-"""A lottery of builds with planted latencies, its workers in this process."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +7,6 @@ import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
 from enginescope.services.lottery import lottery as service
 from enginescope.services.lottery.lottery import LotteryRequest
@@ -19,7 +14,7 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
-from tests.analysis.in_turn import process
+from tests.analysis.in_turn import crashed, process
 from tests.plants.in_process import workers_in_process
 
 SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0, iterations=0))
@@ -28,10 +23,8 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0,
 class Planted:
     """Processes with planted medians in place of measured ones.
 
-    Attributes
-    ----------
-    builds : list of str
-        Engine caches of the processes, in their order.
+    Attributes:
+        builds: Engine caches of the processes, in their order.
     """
 
     def __init__(
@@ -60,8 +53,7 @@ class Planted:
             values = np.abs(median * (1 + draw.standard_normal(48)))
             run = replace(run, samples=(replace(samples, values_ms=values),))
         if self._fails(build, self.builds.count(build)):
-            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = replace(run, outcome=bad, samples=())
+            run = crashed(run)
         watcher.started(0, job)
         made = BuildReport(engine="net.engine", engine_bytes=1, from_cache=not self._anew(build))
         run = replace(run, stop=es_stop(run), build=made)
@@ -77,8 +69,6 @@ def es_stop(run):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """A function that plants medians, and returns the counter."""
-
     def plant(*values, **how) -> Planted:
         runs = Planted(*values, **how)
         monkeypatch.setattr(session, "run_jobs", runs)
@@ -106,12 +96,11 @@ def test_each_build_is_a_graph_optimized_anew_and_outputs_agree(convnet, tmp_pat
     assert not any(run.answers for run in runs)
     assert "builds of small_convnet.onnx" in str(report).replace("\n", " ")
     (spread,) = SPREADS.usable(store.path, pytest.fail)
-    assert spread == report.spread
-    assert spread.options == {}
+    assert (spread, spread.options) == (report.spread, {})
     assert report.is_recorded
 
 
-def test_processes_of_all_builds_are_interleaved(convnet, tmp_path, planted) -> None:
+def test_processes_of_builds_are_interleaved_or_measured_again(convnet, tmp_path, planted) -> None:
     runs = planted(0.03)
     report = held(convnet, tmp_path, builds=6, processes=4)
     rounds = [runs.builds[at : at + 6] for at in range(0, 24, 6)]
@@ -119,14 +108,10 @@ def test_processes_of_all_builds_are_interleaved(convnet, tmp_path, planted) -> 
     assert len({tuple(one) for one in rounds}) > 1
     assert report.component("build").low_pct > 1
     assert report.component("process").high_pct < 1
-
-
-def test_a_failed_or_disturbed_process_is_measured_again(convnet, tmp_path, planted) -> None:
     runs = planted(fails=lambda build, count: build == "build-2" and count == 1, noisy=True)
-    report = held(convnet, tmp_path, builds=4, processes=2)
-    assert len(runs.builds) == 4 * 2 + 2
-    assert len(report.builds) == 4
-    assert len(Store(tmp_path / "store").rows()) == 10  # all are stored
+    report = held(convnet, tmp_path / "failed", builds=4, processes=2)
+    assert (len(runs.builds), len(report.builds)) == (4 * 2 + 2, 4)
+    assert len(Store(tmp_path / "failed/store").rows()) == 10  # all are stored
     assert sum(len(build.runs) for build in report.builds) == 8  # and those count
 
 
@@ -187,15 +172,12 @@ def test_builds_that_are_made_are_not_built_again(convnet, tmp_path, planted, mo
             service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
         request = asked(convnet, tmp_path, continues=True)
         report = service.hold_lottery(request, MeasurementObserver())
-    assert len(builds) == 4
-    assert len(set(builds)) == 3
+    assert (len(builds), len(set(builds))) == (4, 3)
     assert [build.number for build in report.builds] == [1, 2, 3]
     assert not list((tmp_path / "store" / "lottery").iterdir())
 
 
-def test_a_whole_lottery_is_not_continued_with_builds_that_are_gone(
-    convnet, tmp_path, planted
-) -> None:
+def test_a_whole_lottery_is_not_continued_without_its_builds(convnet, tmp_path, planted) -> None:
     runs = planted()
     with workers_in_process():
         first = service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
@@ -205,7 +187,7 @@ def test_a_whole_lottery_is_not_continued_with_builds_that_are_gone(
     assert len(runs.builds) == 2 * 9
 
 
-def test_builds_of_a_running_lottery_stay_and_what_a_killed_one_left_goes(
+def test_builds_stay_while_it_runs_and_go_after_a_kill(
     convnet, tmp_path, planted, monkeypatch
 ) -> None:
     planted()
@@ -261,14 +243,11 @@ def test_a_request_that_cannot_be(convnet, tmp_path, monkeypatch, options, messa
         held(convnet, tmp_path, **options)
 
 
-def test_an_engine_is_built_already(tmp_path) -> None:
+def test_a_built_engine_and_another_backends_timing_cache_are_refused(tmp_path, convnet) -> None:
     engine = tmp_path / "net.engine"
     engine.write_bytes(b"x")
     with pytest.raises(UsageError, match="is built already"):
         held(engine, tmp_path)
-
-
-def test_a_timing_cache_is_for_tensorrt(convnet, tmp_path) -> None:
     cache = tmp_path / "net.cache"
     cache.write_bytes(b"x")
     with pytest.raises(UsageError, match="only trt reads one"):

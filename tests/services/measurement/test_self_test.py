@@ -1,7 +1,3 @@
-"""A self-test of the fake backend, workers in this process."""
-
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -55,10 +51,6 @@ def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path) -> None:
     assert last.kind is None
     tags = {tag for row in Store(tmp_path / "store").rows() for tag in row.tags}
     assert tags == {f"cmp-{one.comparison}" for one in test.comparisons}
-
-
-@pytest.mark.usefixtures("one_second_rounds")
-def test_comparisons_are_shorter_so_that_a_few_fit(tmp_path) -> None:
     # a threshold that leaves every comparison of the noisy stand-in inconclusive
     test = measured_test(tmp_path, max_time_s=40.0, rounds=60, threshold_pct=1e-4)
     most = [one.most for one in test.comparisons]

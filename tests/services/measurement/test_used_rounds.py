@@ -1,7 +1,3 @@
-"""Which rounds ladder, contend, shapes and tune take their figures from."""
-
-from __future__ import annotations
-
 import pytest
 
 from enginescope.records.run import rounds as recorded
@@ -27,26 +23,16 @@ def test_disturbed_rounds_do_not_count(disturbed) -> None:
     rows, notices = used_rounds(in_turn(1.0, rounds=6))
     assert [row[0].turn.round for row in rows] == [1, 3, 4, 5]
     assert notices == ()
-
-
-def test_all_are_used_where_fewer_than_three_count(disturbed) -> None:
     disturbed((0, "A"), (2, "B"))
     rows, (notice,) = used_rounds(in_turn(1.0, rounds=4))
-    assert len(rows) == 4
-    assert notice.code == "W-DISTURBED-ROUNDS"
+    assert (len(rows), notice.code) == (4, "W-DISTURBED-ROUNDS")
     assert notice.message.startswith("2 of 4 rounds were disturbed")
     assert notice.evidence["unstable"] is True
-
-
-def test_it_is_said_where_every_round_was_disturbed(disturbed) -> None:
-    """All were used without a word: of two sides in turn, one was disturbed in each round."""
+    # All were used without a word: of two sides in turn, one was disturbed in each round.
     disturbed(*((number, "AB"[number % 2]) for number in range(8)))
     rows, (notice,) = used_rounds(in_turn(1.0, rounds=8))
     assert len(rows) == 8
     assert notice.message.startswith("8 of 8 rounds were disturbed")
-
-
-def test_rounds_of_a_side_that_is_unstable_by_itself_count(disturbed) -> None:
     disturbed(*((number, "B") for number in range(12)))
     rows, notices = used_rounds(in_turn(1.0, rounds=12))
     assert len(rows) == 12

@@ -1,7 +1,3 @@
-"""What fills the memory of planted models, measured in fresh processes."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +39,7 @@ def planted(path: Path) -> Path:
 def test_the_tensor_that_makes_the_peak_is_told(tmp_path) -> None:
     model = planted(tmp_path / "wide.onnx")
     workload = Workload(batch=1)
-    report = explain_memory(MemoryRequest(what=model, workload=workload), MeasurementObserver())
-    view = report.view
+    view = explain_memory(MemoryRequest(what=model, workload=workload), MeasurementObserver()).view
     assert view.peak_layer.name in ("widen", "narrow")
     largest = view.peak_buffers[0]
     assert (largest.tensor.name, largest.nbytes) == ("big", 64 * MIB)
@@ -52,7 +47,6 @@ def test_the_tensor_that_makes_the_peak_is_told(tmp_path) -> None:
     if view.arena is not None:
         measured = max(one.peak_bytes for one in view.arena.steps)
         for made in (view.predicted, view.replayed):
-            assert made is not None
             assert made.first_peak_bytes == pytest.approx(measured, abs=2 * MIB)
     assert view.runtime_bytes is not None
     assert view.process_bytes is not None
@@ -78,7 +72,6 @@ def test_the_largest_size_that_fits_is_searched(tmp_path, monkeypatch) -> None:
 def test_a_limit_needs_a_model(tmp_path) -> None:
     path = tmp_path / "net.graph.json"
     path.write_bytes(plans.encoded(plans.tensorrt_8_4()))
-    report = explain_memory(MemoryRequest(what=path), MeasurementObserver())
-    assert report.view.predicted is None
+    assert explain_memory(MemoryRequest(what=path), MeasurementObserver()).view.predicted is None
     with pytest.raises(UsageError, match="not an ONNX model"):
         explain_memory(MemoryRequest(what=path, fits_bytes=MIB), MeasurementObserver())

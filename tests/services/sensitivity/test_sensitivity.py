@@ -1,7 +1,5 @@
 """Sensitive layers: real outputs of small models, planted latencies in place of measured ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -27,16 +25,12 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24))
 def chain(path: Path, *, loud: int | None = None, outlier: int | None = None, first: str = ""):
     """Write three products, each with a Relu.
 
-    Parameters
-    ----------
-    path : Path
-    loud : int, optional
-        The product whose weights are beyond FP16; a division follows.
-    outlier : int, optional
-        The product with a weight of 1,000 that no output depends on: eight bits leave nothing of
-        the others.
-    first : str
-        Operator before the first product.
+    Args:
+        path:
+        loud: The product whose weights are beyond FP16; a division follows.
+        outlier: The product with a weight of 1,000 that no output depends on: eight bits leave
+            nothing of the others.
+        first: Operator before the first product.
     """
     draw = np.random.default_rng(1)
     nodes, weights, last = [], {}, "x"
@@ -84,7 +78,6 @@ def measured(model: Path, **more) -> es.SensitivityReport:
 
 
 def kept_nodes(job) -> int:
-    """Number of nodes that a job keeps in FP32."""
     if job.backend.precision is None:
         return 6
     return len(list(filter(None, job.backend.options.get("node_block_list", "").split(","))))
@@ -101,14 +94,13 @@ def test_a_layer_that_overflows_is_named_first_and_kept(tmp_path, planted) -> No
     assert report.use == "ort-cpu:fp16?node_block_list=fc1,divide,act1"
     assert report.proposal.passes
     assert report.kind is VerdictKind.FASTER
-    assert report.ordered_by == "error per time saved"
-    assert report.order[-1] == "fc1"
+    assert (report.ordered_by, report.order[-1]) == ("error per time saved", "fc1")
     assert report.evidence is not None
     assert [len(report.cumulative[one.number].layers) for one in report.front] == [3, 2, 1, 0]
     assert all(one.is_distinct for one in report.front[1:])
 
 
-def test_harmless_layers_that_cost_time(tmp_path, planted) -> None:
+def test_harmless_layers_cost_time_and_a_limit_keeps_more(tmp_path, planted) -> None:
     planted(lambda job: 2.0 if job.backend.precision else 1.0)
     report = measured(chain(tmp_path / "net.onnx"))
     assert report.is_harmless
@@ -118,9 +110,6 @@ def test_harmless_layers_that_cost_time(tmp_path, planted) -> None:
     assert [one.number for one in report.front] == [0]
     assert all(layer.alone.time.is_loss for layer in report.layers)
     assert str(report).startswith("<SensitivityReport every layer of net.onnx is harmless in fp16")
-
-
-def test_a_limit_of_its_own_keeps_more(tmp_path, planted) -> None:
     planted(lambda _job: 1.0)
     model = chain(tmp_path / "net.onnx")
     whole = measured(model, rounds=3)
@@ -186,8 +175,7 @@ def test_a_round_that_the_time_cuts_off_does_not_count(tmp_path, planted, monkey
 
 
 def test_a_crashing_model_is_a_failure_and_no_figure(tmp_path, planted) -> None:
-    runs = planted(lambda _job: 1.0)
-    runs._fails = lambda job: kept_nodes(job) == 0
+    planted(lambda _job: 1.0)._fails = lambda job: kept_nodes(job) == 0
     report = measured(chain(tmp_path / "net.onnx"), rounds=3)
     assert report.whole.time is None
     assert "died of SIGSEGV" in report.whole.why
@@ -225,7 +213,6 @@ def test_a_model_in_another_precision_is_refused(tmp_path) -> None:
 
 
 def _flow(*names: str) -> OnnxFlow:
-    """Return a chain of products with those names."""
     tensors = ["x", *(f"t{at}" for at in range(len(names)))]
     nodes = tuple(
         FlowNode(
@@ -242,18 +229,12 @@ def _flow(*names: str) -> OnnxFlow:
     return OnnxFlow(nodes=nodes, inputs=("x",), outputs=(tensors[-1],), tensors=types)
 
 
-def test_blocks_are_what_begins_alike() -> None:
+def test_blocks_are_what_begins_alike_else_neighbors() -> None:
     names = [f"/stage{at // 2}/conv{at % 2}/Conv" for at in range(8)]
     found = layers_of(_flow(*names), "block", {})
     assert [one.name for one in found] == ["stage0", "stage1", "stage2", "stage3"]
     assert found[0].nodes == tuple(names[:2])
-
-
-def test_blocks_without_such_names_are_neighbors() -> None:
     found = layers_of(_flow(*(f"n{at}" for at in range(8))), "block", {})
     assert [one.name for one in found] == ["n0 … n1", "n2 … n3", "n4 … n5", "n6 … n7"]
-
-
-def test_a_node_with_a_body_takes_its_nodes_along() -> None:
     (found,) = layers_of(_flow("loop"), "layer", {"loop": ("inside",)})
     assert found.nodes == ("loop", "inside")

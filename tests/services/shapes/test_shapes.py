@@ -1,7 +1,3 @@
-"""Sweeps on ONNX Runtime's CPU and on the stand-in for TensorRT, workers in this process."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -49,22 +45,30 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp
     ]
     assert {cost.kind for cost in report.costs} == {"new", "again", "bind"}
     assert report.evidence is EvidenceLevel.INTERLEAVED
-    assert report.knee.gain_pct == 5
-    assert len(report.profiles) == 1
+    assert (report.knee.gain_pct, len(report.profiles)) == (5, 1)
     rows = Store(tmp_path / "store").rows()
     assert len(rows) >= report.rounds
     assert all(f"cmp-{report.comparison}" in row.tags for row in rows)
 
 
-def test_a_shape_that_the_model_rejects_is_named(tmp_path) -> None:
-    model = in_thirds(tmp_path / "thirds.onnx", ["n", 1])
-    report = swept(model, tmp_path, batch=(3, 4, 6))
+def test_a_rejected_shape_is_named_and_failing_processes_end_the_sweep(
+    tmp_path, perceptron
+) -> None:
+    report = swept(in_thirds(tmp_path / "thirds.onnx", ["n", 1]), tmp_path, batch=(3, 4, 6))
     assert [level.label for level in report.measured] == ["3", "6"]
     (notice,) = [one for one in report.notices if one.code == "W-SHAPE-LEFT-OUT"]
     assert "1 of 3 shapes are not measured: 4: " in notice.message
+    with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
+        es.shapes(
+            perceptron,
+            batch=(1, 2),
+            rounds=3,
+            limits=Limits(timeout_s=0.01),
+            store=tmp_path / "store",
+        )
 
 
-def test_disturbed_processes_are_told_where_too_few_others_count(
+def test_disturbed_processes_are_told_if_few_others_count(
     perceptron, tmp_path, monkeypatch
 ) -> None:
     def uncertainty(run) -> float:
@@ -82,7 +86,7 @@ def test_disturbed_processes_are_told_where_too_few_others_count(
     assert (report.rounds, report.measured_rounds) == (3, 4)
 
 
-def test_a_named_dimension_and_whole_shapes(tmp_path) -> None:
+def test_a_named_dimension_and_whole_shapes_are_swept_and_a_fixed_one_refused(tmp_path) -> None:
     model = in_thirds(tmp_path / "thirds.onnx", ["n", "seq"])
     fixed = Workload(dims=(DimSize(name="n", size=3),))
     report = swept(model, tmp_path, sweep="seq=2:6:2", workload=fixed)
@@ -91,6 +95,13 @@ def test_a_named_dimension_and_whole_shapes(tmp_path) -> None:
     report = swept(model, tmp_path, sweep="x=3x9,3x1")
     assert [level.label for level in report.levels] == ["3x1", "3x9"]
     assert "same number of items" in str(report.knee.why)
+    model = in_thirds(tmp_path / "fixed.onnx", [3, 2])
+    with pytest.raises(es.UsageError, match="input x has a fixed first dimension of 3"):
+        swept(model, tmp_path)
+    with pytest.raises(es.UsageError, match="fixes it to 3x2"):
+        swept(model, tmp_path, sweep="x=3x2,3x4")
+    with pytest.raises(es.UsageError, match="does not name a dynamic dimension"):
+        swept(model, tmp_path, sweep="seq=1,2")
 
 
 def test_weights_and_a_trace(perceptron, tmp_path) -> None:
@@ -100,7 +111,6 @@ def test_weights_and_a_trace(perceptron, tmp_path) -> None:
     trace = tmp_path / "sizes.txt"
     trace.write_text("# sizes\n1\n3\n\n1\n9\n")
     report = swept(perceptron, tmp_path, batch=(1, 4), trace=trace)
-    assert report.trace is not None
     assert (report.trace.padded, report.trace.beyond, report.trace.changes) == (1, 1, 2)
     assert [level.weight for level in report.levels] == pytest.approx([2 / 3, 1 / 3])
 
@@ -117,30 +127,17 @@ def test_tensorrt_switches_profiles_and_captures_graphs(perceptron, tmp_path, ve
     assert report.profiles[-1].high == "4"
 
 
-def test_tensorrt_builds_an_engine_that_spans_the_sweep(perceptron, tmp_path) -> None:
+def test_tensorrts_engine_spans_the_sweep_and_a_missing_graph_is_said(perceptron, tmp_path) -> None:
     eager = Workload(mode=Mode(cuda_graph=False))
     with loading.loaded("10.16.1"):
         report = swept(perceptron, tmp_path, on="trt", batch=(2, 4, 8), workload=eager)
     assert len(report.measured) == 3
     assert {cost.kind for cost in report.costs} == {"new", "again", "bind"}
-
-
-def test_without_a_graph_the_report_says_why(perceptron, tmp_path) -> None:
     with loading.loaded("10.16.1", "graph_refused"):
         report = swept(perceptron, tmp_path, on="trt", batch=(1, 2))
     (notice,) = [one for one in report.notices if one.code == "I-NO-CUDA-GRAPH"]
     assert "cudaErrorStreamCaptureInvalidated" in notice.message
     assert len(report.measured) == 2
-
-
-def test_a_fixed_dimension_is_refused_with_the_reason(tmp_path) -> None:
-    model = in_thirds(tmp_path / "fixed.onnx", [3, 2])
-    with pytest.raises(es.UsageError, match="input x has a fixed first dimension of 3"):
-        swept(model, tmp_path)
-    with pytest.raises(es.UsageError, match="fixes it to 3x2"):
-        swept(model, tmp_path, sweep="x=3x2,3x4")
-    with pytest.raises(es.UsageError, match="does not name a dynamic dimension"):
-        swept(model, tmp_path, sweep="seq=1,2")
 
 
 @pytest.mark.parametrize(
@@ -171,17 +168,6 @@ def test_workers_are_processes_of_their_own(perceptron, undisturbed, tmp_path) -
     assert report.rounds == 3
     assert [level.processes for level in report.levels] == [3, 3]
     assert report.cost("again") is not None
-
-
-def test_processes_that_fail_end_the_sweep(perceptron, tmp_path) -> None:
-    with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
-        es.shapes(
-            perceptron,
-            batch=(1, 2),
-            rounds=3,
-            limits=Limits(timeout_s=0.01),
-            store=tmp_path / "store",
-        )
 
 
 def test_sizes_are_read() -> None:

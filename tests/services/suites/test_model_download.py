@@ -1,7 +1,5 @@
 """Downloads from a server of the test's own: cut off, changed, wrong, packed."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import io
@@ -120,12 +118,21 @@ def _soon(monkeypatch) -> None:
     monkeypatch.setattr("enginescope.core.http_pool.WAIT_S", 0.01)
 
 
-def test_what_is_cut_off_again_and_again_goes_on_by_itself(tmp_path) -> None:
+def test_what_is_cut_off_and_a_busy_server_are_asked_again(tmp_path) -> None:
     with served(Served(BODY)) as what:
         what.cut_after = 300_000
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, *(f"bytes={300_000 * at}-" for at in (1, 2, 3))]
     assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    with served(Served(BODY)) as what:
+        what.error = 503
+        with pytest.raises(UsageError, match="503"):
+            fetch(link(what), tmp_path / "busy")
+        assert len(what.asked) == 6
+        what.error = 404
+        with pytest.raises(UsageError, match="404"):
+            fetch(link(what), tmp_path / "busy")
+        assert len(what.asked) == 7
 
 
 def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
@@ -173,18 +180,6 @@ def test_a_body_in_chunks(tmp_path, is_whole) -> None:
             with pytest.raises(UsageError, match="cut off"):
                 fetch(link(what), tmp_path)
         server.shutdown()
-
-
-def test_a_server_that_is_busy_is_asked_again(tmp_path) -> None:
-    with served(Served(BODY)) as what:
-        what.error = 503
-        with pytest.raises(UsageError, match="503"):
-            fetch(link(what), tmp_path)
-        assert len(what.asked) == 6
-        what.error = 404
-        with pytest.raises(UsageError, match="404"):
-            fetch(link(what), tmp_path)
-        assert len(what.asked) == 7
 
 
 def test_it_goes_through_the_proxy_of_the_environment(tmp_path, monkeypatch) -> None:
@@ -245,6 +240,12 @@ def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
         fetch(link(what, sha256=sha(BODY)), tmp_path)
 
 
+def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
+    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
+        fetch(link(what, sha256="0" * 64), tmp_path)
+    assert list((tmp_path / "net").iterdir()) == []
+
+
 def packed(names: dict[str, bytes], kind: str) -> bytes:
     stream = io.BytesIO()
     if kind == "zip":
@@ -261,17 +262,13 @@ def packed(names: dict[str, bytes], kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_archives_are_taken_out(tmp_path, kind) -> None:
+def test_archives_are_taken_out_and_cannot_write_elsewhere(tmp_path, kind) -> None:
     body = packed({"net/model.onnx": b"onnx", "net/test_data_set_0/input_0.pb": b"in"}, kind)
     with served(Served(body)) as what:
         fetch(link(what, f"net.{kind}", sha256=sha(body)), tmp_path)
         assert fetch(link(what, f"net.{kind}"), tmp_path).was_there
     assert (tmp_path / "net" / "net" / "model.onnx").read_bytes() == b"onnx"
     assert not list(tmp_path.rglob(f"*.{kind}"))
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_an_archive_cannot_write_elsewhere(tmp_path, kind) -> None:
     with (
         served(Served(packed({"../../evil.onnx": b"x"}, kind))) as what,
         pytest.raises(FormatError),
@@ -293,25 +290,16 @@ def test_links_in_an_archive_are_refused(tmp_path) -> None:
         fetch(link(what, "net.tar.gz"), tmp_path)
 
 
-def test_no_server_says_so(tmp_path) -> None:
+def test_no_server_and_a_folder_that_cannot_be_written_are_named(tmp_path) -> None:
     with served(Served(BODY)) as what:
         gone = link(what)
     with pytest.raises(UsageError, match="refused"):
         fetch(gone, tmp_path)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with served(Served(BODY)) as what, pytest.raises(UsageError, match="cannot write") as caught:
         fetch(link(what), tmp_path / "file")
     assert caught.value.why == "Not a directory"
     assert "`to`" in (caught.value.hint or "")
-
-
-def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
-    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
-        fetch(link(what, sha256="0" * 64), tmp_path)
-    assert list((tmp_path / "net").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,3 @@
-"""A cell on the machine that it was sent to."""
-
-from __future__ import annotations
-
 import os
 import platform
 import subprocess
@@ -24,25 +20,18 @@ QUICK = Workload(warmup=WarmUp(time_ms=0, iterations=1), stop=StopRule(iteration
 
 def nothing(backend: str = "fake", *, cache: Path | None = None, **more):
     job = {"workload": QUICK, "layer_profile": False, "engine_cache": cache and str(cache)}
-    subject = Subject(name="nothing", kind="synthetic")
-    return cell(backend=backend, subject=subject, job=job, **more)
+    return cell(backend=backend, subject=Subject(name="nothing", kind="synthetic"), job=job, **more)
 
 
-def test_row_and_runs_come_back(tmp_path) -> None:
+def test_row_and_runs_of_all_processes_come_back(tmp_path) -> None:
     asked = nothing(options={"fault": "segfault"}, retries=1)
     found = unpacked_returned(run_remote_cell(packed_task(asked, "suite x")))
     assert found.row.status is CellStatus.CRASHED
-    assert found.row.cell == asked
-    assert found.row.attempts == 2
-    assert len(found.runs) == 2
+    assert (found.row.cell, found.row.attempts, len(found.runs)) == (asked, 2, 2)
     file = tmp_path / "run.zip"
     file.write_bytes(found.runs[-1])
     run = Store(tmp_path / "store").import_zip(file)
-    assert run.id == found.row.run
-    assert run.command == "suite x"
-
-
-def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
+    assert (run.id, run.command) == (found.row.run, "suite x")
     found = unpacked_returned(run_remote_cell(packed_task(nothing(processes=3), None)))
     store = Store(tmp_path / "store")
     ids = []
@@ -50,8 +39,7 @@ def test_all_processes_of_a_cell_come_back(tmp_path) -> None:
         file = tmp_path / f"{number}.zip"
         file.write_bytes(data)
         ids.append(store.import_zip(file).id)
-    assert found.row.runs == tuple(ids)
-    assert len(set(ids)) == 3
+    assert (found.row.runs, len(set(ids))) == (tuple(ids), 3)
     assert found.row.run in ids
 
 
@@ -64,13 +52,10 @@ def test_the_fleet_s_word_for_a_gpu_counts_where_it_placed_the_cell() -> None:
     assert not_placed.row.status is CellStatus.UNSUPPORTED
 
 
-def test_an_engine_cache_that_cannot_be_here(tmp_path) -> None:
+def test_what_a_machine_lacks_or_cannot_read_is_said(tmp_path) -> None:
     (tmp_path / "file").write_bytes(b"")
     asked = nothing(cache=tmp_path / "file" / "engines")
     assert unpacked_returned(run_remote_cell(packed_task(asked, None))).row.status is CellStatus.OK
-
-
-def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
     file = tmp_path / "net.onnx"
     subject = Subject(name="net.onnx", kind="onnx", path=str(file), sha256="5" * 64)
     asked = packed_task(cell(subject=subject), None)
@@ -79,9 +64,6 @@ def test_a_model_that_is_not_here_or_is_another_file(tmp_path) -> None:
     assert f"{file} on {platform.node()} cannot be read there: No such file" in absent.reason
     file.write_bytes(b"another")
     assert "differs there" in unpacked_returned(run_remote_cell(asked)).row.reason
-
-
-def test_bytes_of_another_version() -> None:
     for data in (b"", b"\x93\x01\x02\x03", b"\x81\xa4cell\x01"):
         with pytest.raises(FormatError, match="a remote task") as caught:
             run_remote_cell(data)
@@ -92,8 +74,7 @@ def test_as_files(tmp_path) -> None:
     (tmp_path / "task").write_bytes(packed_task(nothing(), None))
     command = [sys.executable, "-m", REMOTE_CELL]
     subprocess.run([*command, tmp_path / "task", tmp_path / "returned"], check=True, timeout=100)
-    found = unpacked_returned((tmp_path / "returned").read_bytes())
-    assert found.row.status is CellStatus.OK
+    assert unpacked_returned((tmp_path / "returned").read_bytes()).row.status is CellStatus.OK
     assert sorted(one.name for one in tmp_path.iterdir()) == ["returned", "task"]
 
 
@@ -104,8 +85,7 @@ def test_a_link_in_the_place_of_the_cache_is_not_followed(tmp_path, monkeypatch)
     folder.mkdir()
     asked = nothing(cache=tmp_path / "none")
     place = tmp_path / f"enginescope-engines-{os.getuid()}"
-    own = remote_cell._with_usable_cache(asked, tmp_path / "last")
-    assert own.job.engine_cache == str(place)
+    assert remote_cell._with_usable_cache(asked, tmp_path / "last").job.engine_cache == str(place)
     place.rmdir()
     place.symlink_to(folder)
     other = remote_cell._with_usable_cache(asked, tmp_path / "last")

@@ -1,7 +1,5 @@
 """Machines of a fleet run a reference once, and cells end as in a session on one machine."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from pathlib import Path
@@ -130,8 +128,7 @@ def test_machines_wait_for_the_one_that_runs_the_reference(tmp_path) -> None:
     proceed.set()
     for thread in threads:
         thread.join(60)
-    assert len(runs) == 1
-    assert found == [("a", "y")] * 3
+    assert (len(runs), found) == (1, [("a", "y")] * 3)
 
 
 def test_other_versions_and_damaged_entries_are_run_again(tmp_path, monkeypatch) -> None:

@@ -1,7 +1,3 @@
-"""A suite in a database: kills, two machines, connections that are lost."""
-
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -147,9 +143,7 @@ def expire(database: DatabaseUrl) -> None:
 
 
 @pytest.mark.slow
-def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
-    database, tmp_path, convnet
-) -> None:
+def test_a_kill_loses_no_cell_and_another_machine_takes_over(database, tmp_path, convnet) -> None:
     backends = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(LIVE))
     file = tmp_path / "killed.toml"
     file.write_text(

@@ -1,7 +1,3 @@
-"""The runs of a suite: in this store, else in the one that the suite was run with."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -47,17 +43,13 @@ def elsewhere(request, tmp_path, monkeypatch) -> Store:
     return Store(DatabaseUrl(request.getfixturevalue("postgresql").fresh_url()))
 
 
-def test_runs_are_found_where_the_suite_was_run(tmp_path, elsewhere) -> None:
+def test_runs_are_found_in_the_given_store_else_in_the_suites_own(tmp_path, elsewhere) -> None:
     suite, said = a_suite(tmp_path / "suite", elsewhere), []
     found = runs_of_suite(suite, Store(tmp_path / "ours"), said.append)
     assert [one.id for one in found] == ["a01", "b01"]
     assert said == []
     assert PASSWORD not in (tmp_path / "suite" / "suite.json").read_text()
-
-
-def test_the_store_that_is_given_goes_first(tmp_path, elsewhere) -> None:
     ours = Store(tmp_path / "ours")
-    suite = a_suite(tmp_path / "suite", elsewhere)
     ours.save(a_run("ours.onnx", id="a01"))
     found = runs_of_suite(suite, ours, print)
     assert [one.job.subject.name for one in found] == ["ours.onnx", "m.onnx"]

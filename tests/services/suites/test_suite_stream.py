@@ -1,7 +1,3 @@
-"""Rows of a suite that runs: pushed to a server, through lost connections."""
-
-from __future__ import annotations
-
 import shlex
 import time
 from pathlib import Path
@@ -64,8 +60,7 @@ class Machine:
 
 
 def rows_of(store: Store) -> list[str]:
-    folders = suite_folders(store.suite_home())
-    return [row.run for folder in folders for row in folder.result().rows]
+    return [row.run for folder in suite_folders(store.suite_home()) for row in folder.result().rows]
 
 
 @pytest.fixture
@@ -111,7 +106,7 @@ def test_a_server_goes_away_and_comes_back(machine, team) -> None:
     assert f"server {address}: " in machine.observer.reasons[0]
 
 
-def test_what_no_server_took_is_named_and_sent_later(
+def test_rows_that_no_server_took_are_sent_later(
     machine, team, tmp_path, monkeypatch, capsys
 ) -> None:
     monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN)
@@ -142,8 +137,7 @@ def test_a_server_of_the_same_store_has_everything_already(machine) -> None:
         with machine.stream(address) as stream:
             machine.measure(0)
     assert stream.unsent is None
-    assert machine.observer.reasons == []
-    assert rows_of(machine.store) == ["run0"]
+    assert (machine.observer.reasons, rows_of(machine.store)) == ([], ["run0"])
 
 
 def test_an_interrupted_session_names_what_was_not_sent(machine, team) -> None:

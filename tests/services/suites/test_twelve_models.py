@@ -1,7 +1,3 @@
-"""Twelve models of other people and of ours in one suite, with no shape and no range given."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""A search for the fastest options, with planted latencies in place of measured ones."""
-
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -13,13 +9,12 @@ import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
 from enginescope.services.tune import tune as service
 from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import check_outputs
 from enginescope.store.archive import Store
-from tests.analysis.in_turn import in_turn, process
+from tests.analysis.in_turn import crashed, in_turn, process
 from tests.fakes import loading, models
 from tests.formats.trtexec.test_tuning_cache import line, written
 from tests.plants.in_process import workers_in_process
@@ -30,10 +25,8 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0,
 class Planted:
     """Processes whose median is planted by the options of their backend.
 
-    Attributes
-    ----------
-    jobs : list of Job
-        In the order of their processes.
+    Attributes:
+        jobs: In the order of their processes.
     """
 
     def __init__(self, level, *, fails=lambda _job: False) -> None:
@@ -47,8 +40,7 @@ class Planted:
         median = self._level(job) * np.exp(0.004 * self._draw.standard_normal())
         run = process(median, n=48, seed=len(self.jobs), job=job, command=command)
         if self._fails(job):
-            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = replace(run, outcome=bad, samples=())
+            run = crashed(run)
         if job.workload.mode.kind == "throughput":
             run = replace(run, wall_ms=float(48 * median))
         watcher.started(0, job)
@@ -56,7 +48,6 @@ class Planted:
         return (run,)
 
     def rounds_of(self, **options: str) -> int:
-        """Number of processes of an alternative."""
         return sum(job.backend.options == options for job in self.jobs)
 
 
@@ -85,16 +76,13 @@ def by_threads(**times: float):
 THREADS = {"intra_op_num_threads": (1, 2, 3, 4)}
 
 
-def test_the_fastest_is_confirmed_with_processes_and_inputs_of_its_own(
-    convnet, tmp_path, planted
-) -> None:
+def test_the_fastest_is_confirmed_with_processes_of_its_own(convnet, tmp_path, planted) -> None:
     runs = planted(by_threads(t1=4.0, t2=1.5, t3=1.9))
     report = tuned(convnet, tmp_path, options=THREADS)
     assert report.winner.backend == "ort-cpu?intra_op_num_threads=2"
     confirmed = report.confirmation
     assert confirmed.kind is VerdictKind.FASTER
-    assert confirmed.ratio.ratio == pytest.approx(0.75, abs=0.01)
-    assert confirmed.seed == 1
+    assert (confirmed.ratio.ratio, confirmed.seed) == (pytest.approx(0.75, abs=0.01), 1)
     assert {job.workload.seed for job in runs.jobs} == {0, 1}
     fresh = [job for job in runs.jobs if job.workload.seed == 1]
     assert all(job.rebuild for job in fresh)
@@ -109,9 +97,7 @@ def _ids(folder: Path) -> list[str]:
     return [row.id for row in Store(folder / "store").rows()]
 
 
-def test_slower_ones_have_fewer_processes_and_the_default_has_all(
-    convnet, tmp_path, planted
-) -> None:
+def test_slower_ones_have_fewer_processes_than_the_default(convnet, tmp_path, planted) -> None:
     runs = planted(by_threads(t1=8.0, t2=1.0, t3=9.0, t4=1.0))
     report = tuned(convnet, tmp_path, options=THREADS)
     dropped = {one.backend[-1]: one.dropped_after for one in report.alternatives}
@@ -121,26 +107,30 @@ def test_slower_ones_have_fewer_processes_and_the_default_has_all(
     assert [one.state for one in report.alternatives][-2:] == ["dropped", "dropped"]
 
 
-def test_equals_have_no_winner(convnet, tmp_path, planted) -> None:
+def test_equals_have_no_winner_and_a_default_no_confirmation(convnet, tmp_path, planted) -> None:
     planted(by_threads())
     report = tuned(convnet, tmp_path, options=THREADS, rounds=8)
     assert report.winner is None
     assert report.confirmation is None or report.confirmation.kind is not VerdictKind.FASTER
-
-
-def test_a_default_that_leads_needs_no_confirmation(convnet, tmp_path, planted) -> None:
     planted(by_threads(t1=4.0, t2=4.1, t3=4.2, t4=4.3))
     report = tuned(convnet, tmp_path, options=THREADS)
     assert (report.candidate, report.confirmation) == (None, None)
 
 
-def test_wrong_outputs_are_out_however_fast(convnet, tmp_path, planted) -> None:
+def test_wrong_outputs_are_out_and_invalid_combinations_named(convnet, tmp_path, planted) -> None:
     runs = planted(by_threads(t1=0.5, t2=1.5), wrong={1: "outputs: y: too large"})
     report = tuned(convnet, tmp_path, options=THREADS)
     assert report.winner.backend.endswith("=2")
     (out,) = (one for one in report.alternatives if one.state == "wrong")
     assert (out.number, out.rounds, out.why) == (1, 0, "outputs: y: too large")
     assert runs.rounds_of(intra_op_num_threads="1") == 0
+    planted(by_threads(t2=1.0))
+    options = {"intra_op_num_threads": (2,), "graph_optimization_level": ("all", "most")}
+    report = tuned(convnet, tmp_path, options=options)
+    (invalid,) = report.invalid
+    assert invalid.backend.endswith("graph_optimization_level=most")
+    assert "graph_optimization_level" in invalid.why
+    assert len(report.alternatives) == 2
 
 
 def test_an_alternative_that_fails_is_out(convnet, tmp_path, planted) -> None:
@@ -154,52 +144,31 @@ def test_an_alternative_that_fails_is_out(convnet, tmp_path, planted) -> None:
     assert report.winner.backend.endswith("=2")
 
 
-def test_a_default_that_fails_is_an_error(convnet, tmp_path, planted) -> None:
+def test_a_default_that_fails_or_an_unconfirmed_winner_ends_it(convnet, tmp_path, planted) -> None:
     planted(by_threads(), fails=lambda job: not job.backend.options)
     with pytest.raises(BackendError, match="SIGSEGV"):
         tuned(convnet, tmp_path, options=THREADS)
-
-
-def test_a_winner_that_fails_in_the_confirmation_is_none(convnet, tmp_path, planted) -> None:
     planted(by_threads(t2=1.5), fails=lambda job: job.rebuild and bool(job.backend.options))
     report = tuned(convnet, tmp_path, options=THREADS)
     assert report.winner is None
     assert "died of SIGSEGV" in report.confirmation.why
-
-
-def test_without_time_for_a_confirmation_nothing_is_claimed(convnet, tmp_path, planted) -> None:
     planted(by_threads(t2=1.0))
     report = tuned(convnet, tmp_path, options=THREADS, max_time_s=1e-3)
     assert (report.rounds, report.confirmation, report.winner) == (1, None, None)
     assert {one.code for one in report.notices} == {"W-NOT-CONFIRMED", "I-SHORT-SEARCH"}
 
 
-def test_batches_count_per_item(planted, tmp_path) -> None:
+def test_batches_count_per_item_and_throughput_is_better_higher(planted, tmp_path) -> None:
     model = models.perceptron(tmp_path / "net.onnx")
     planted(lambda job: {1: 1.0, 4: 2.0}[job.workload.batch])
     report = tuned(model, tmp_path, batch=(1, 4))
-    assert report.winner.batch == 4
-    assert report.default.value == pytest.approx(1.0, abs=0.02)
+    assert (report.winner.batch, report.default.value) == (4, pytest.approx(1.0, abs=0.02))
     assert report.winner.value == pytest.approx(0.5, abs=0.02)
-
-
-def test_throughput_is_better_where_it_is_higher(planted, tmp_path) -> None:
-    model = models.perceptron(tmp_path / "net.onnx")
     runs = planted(lambda job: {1: 1.0, 4: 2.0}[job.workload.batch])
     report = tuned(model, tmp_path, batch=(1, 4), metric="throughput")
     assert report.winner.value == pytest.approx(2000, rel=0.02)
     assert report.confirmation.ratio.ratio == pytest.approx(2, rel=0.02)
     assert {job.workload.mode.kind for job in runs.jobs} == {"throughput"}
-
-
-def test_combinations_that_are_not_valid_are_named(convnet, tmp_path, planted) -> None:
-    planted(by_threads(t2=1.0))
-    options = {"intra_op_num_threads": (2,), "graph_optimization_level": ("all", "most")}
-    report = tuned(convnet, tmp_path, options=options)
-    (invalid,) = report.invalid
-    assert invalid.backend.endswith("graph_optimization_level=most")
-    assert "graph_optimization_level" in invalid.why
-    assert len(report.alternatives) == 2
 
 
 @pytest.mark.parametrize(
@@ -266,6 +235,5 @@ def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted)
 def test_of_a_process_that_was_measured_again_the_last_attempt_counts() -> None:
     default, candidate = in_turn(0.5)
     again = replace(default[3], turn=replace(default[3].turn, attempt=1))
-    request = TuneRequest("net.onnx")
-    found = service._read(((*default[:4], again, *default[4:]), candidate), request)
+    found = service._read(((*default[:4], again, *default[4:]), candidate), TuneRequest("net.onnx"))
     assert found.kind is VerdictKind.FASTER

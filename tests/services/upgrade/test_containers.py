@@ -1,7 +1,3 @@
-"""Stacks in containers, with a stand-in for docker that runs the command here."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -55,9 +51,7 @@ def test_a_stack_in_a_container_returns_outputs(convnet, tmp_path, docker) -> No
         ("", "--privileged", ("not the name of an image", "docker:enginescope:cpu")),
     ],
 )
-def test_an_unusable_container_is_one_line_and_a_next_step(
-    docker, monkeypatch, fault, image, texts
-) -> None:
+def test_an_unusable_container_has_a_next_step(docker, monkeypatch, fault, image, texts) -> None:
     monkeypatch.setattr(container, "_GPU_FILES", (Path("/dev/null"),))
     docker.fault(fault)
     with pytest.raises(EnginescopeError) as caught:
@@ -76,9 +70,7 @@ def test_no_docker(tmp_path, monkeypatch) -> None:
         assert tool in (caught.value.hint or "")
 
 
-def test_an_image_that_is_missing_is_named_with_the_bundle(
-    convnet, tmp_path, planted, docker
-) -> None:
+def test_a_missing_image_is_named_with_the_bundle(convnet, tmp_path, planted, docker) -> None:
     planted()
     upgraded(convnet, tmp_path, on="fake", rounds=8, evidence=tmp_path / "bundle")
     with pytest.raises(UsageError, match="docker has no image absent:1"):

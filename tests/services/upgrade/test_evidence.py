@@ -1,7 +1,3 @@
-"""A bundle of evidence: written with the verdict, checked, and run again."""
-
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -50,7 +46,6 @@ __all__ = ["planted"]
 
 @pytest.fixture
 def model(convnet, tmp_path) -> Path:
-    """A copy that a test may delete."""
     return Path(shutil.copy(convnet, tmp_path / "net.onnx"))
 
 
@@ -64,9 +59,7 @@ def quick(model: Path, folder: Path, **more):
     return upgraded(model, folder, on="fake", rounds=8, evidence=folder / "bundle", **more)
 
 
-def test_a_verdict_is_reproduced_until_outputs_differ(
-    model, tmp_path, planted, monkeypatch
-) -> None:
+def test_a_verdict_is_reproduced_unless_outputs_vary(model, tmp_path, planted, monkeypatch) -> None:
     planted(slowdown=1.05)
     bundle = tmp_path / "bundle"
     report = upgraded(model, tmp_path, evidence=bundle)
@@ -119,7 +112,7 @@ def test_a_changed_version_is_named(model, tmp_path, planted, monkeypatch) -> No
     }
 
 
-def test_what_is_in_a_bundle(model, tmp_path, planted) -> None:
+def test_what_is_in_a_bundle_and_hashes_in_place_of_inputs(model, tmp_path, planted) -> None:
     planted()
     data = tmp_path / "data"
     data.mkdir()
@@ -135,12 +128,9 @@ def test_what_is_in_a_bundle(model, tmp_path, planted) -> None:
     assert all("onnxruntime" in one.versions or one.versions == {} for one in subjects)
     (data / "x.npy").unlink()
     assert again(bundle, tmp_path).again is not None
-
-
-def test_hashes_in_place_of_inputs(model, tmp_path, planted) -> None:
     planted()
-    bundle = tmp_path / "bundle"
-    quick(model, tmp_path, without_inputs=True)
+    bundle = tmp_path / "hashes" / "bundle"
+    quick(model, bundle.parent, without_inputs=True)
     assert not (bundle / "inputs").exists()
     assert again(bundle, tmp_path).again is not None
     model.write_bytes(model.read_bytes() + b"\0")
@@ -177,9 +167,7 @@ def test_external_weights_are_inputs(model, tmp_path, planted) -> None:
 
 
 @pytest.mark.parametrize("is_file", [True, False])
-def test_a_folder_in_use_is_refused_before_anything_runs(
-    model, tmp_path, monkeypatch, is_file
-) -> None:
+def test_a_folder_in_use_is_refused_at_the_start(model, tmp_path, monkeypatch, is_file) -> None:
     bundle = tmp_path / "bundle"
     if is_file:
         bundle.write_text("mine")
@@ -212,18 +200,15 @@ def test_recorded_runs_are_judged_again_from_the_bundle(tmp_path) -> None:
         es.reproduce(bundle, old=sys.executable)
 
 
-def test_a_bundle_is_a_side(tmp_path) -> None:
+def test_a_bundle_of_runs_is_a_side_and_no_stack_of_models(tmp_path, model) -> None:
     bundle = recorded(processes, tmp_path, "before", "after")
     store = tmp_path / "store"
     report = es.upgrade(old=f"{bundle}@old", new="after", store=store)
-    direct = es.upgrade(old="before", new="after", store=store)
-    assert report.models == direct.models
+    assert report.models == es.upgrade(old="before", new="after", store=store).models
     with pytest.raises(UsageError, match="two stacks"):
         es.upgrade(old=bundle, new="after", store=store)
-
-
-def test_a_bundle_is_no_stack_of_models(model, tmp_path) -> None:
-    bundle = recorded(pair, tmp_path, "a", "b")
+    (tmp_path / "pair").mkdir()
+    bundle = recorded(pair, tmp_path / "pair", "a", "b")
     with pytest.raises(UsageError, match="its runs are recorded"):
         es.upgrade(model, old=f"{bundle}@old", new=sys.executable)
 
@@ -268,7 +253,7 @@ def test_what_a_hostile_bundle_names_is_not_touched(model, tmp_path, planted, wh
         again(bundle, tmp_path)
 
 
-def test_a_damaged_bundle_is_no_side(tmp_path) -> None:
+def test_a_damaged_bundle_is_no_side_and_a_whole_one_is_read_back(tmp_path) -> None:
     bundle = recorded(pair, tmp_path, "a", "b")
     document = bundle / DOCUMENT
     document.write_text(document.read_text().replace("1.2", "1.1"))
@@ -278,23 +263,16 @@ def test_a_damaged_bundle_is_no_side(tmp_path) -> None:
     ):
         with pytest.raises(FormatError, match=f"{DOCUMENT} was changed"):
             call()
-
-
-def test_what_is_no_bundle(tmp_path) -> None:
     (tmp_path / MANIFEST).write_text("{}")
     for folder, why in ((tmp_path, f"it has no {DOCUMENT}"), (tmp_path / "x", "no such folder")):
         with pytest.raises(FormatError, match=why):
             es.reproduce(folder)
-
-
-def test_the_document_is_read_back_as_it_was(tmp_path) -> None:
-    evidence = read_evidence(recorded(pair, tmp_path, "a", "b")).bundle
+    (tmp_path / "whole").mkdir()
+    evidence = read_evidence(recorded(pair, tmp_path / "whole", "a", "b")).bundle
     assert decode(encode(evidence), EvidenceBundle, source="") == evidence
 
 
-def test_an_interrupt_while_the_evidence_is_written_takes_nothing_away(
-    tmp_path, monkeypatch
-) -> None:
+def test_an_interrupt_while_evidence_is_written_takes_nothing_away(tmp_path, monkeypatch) -> None:
     class Kept(MeasurementObserver):
         def interrupted(self, error: BaseException) -> None:
             self.interruption = error

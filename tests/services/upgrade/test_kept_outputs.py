@@ -1,7 +1,3 @@
-"""Outputs kept for a bundle, and compared with those of a repetition, without any process."""
-
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,7 +51,7 @@ def changes(tmp_path, before, after, **more):
     )
 
 
-def test_equal_outputs_are_one_file(tmp_path) -> None:
+def test_equal_outputs_are_one_file_and_large_ones_have_hashes(tmp_path) -> None:
     found = kept(tmp_path, ones(0), ones(1))
     assert found.size_bytes == 24
     places = {sample.place for process in found.processes for sample in process.samples}
@@ -66,11 +62,17 @@ def test_equal_outputs_are_one_file(tmp_path) -> None:
         0.0,
         1.0,
     ]
-
-
-def test_a_skipped_sample_is_not_kept(tmp_path) -> None:
     found = kept(tmp_path, ones(0), skipped=(SkippedSample(sample=0, name="a", why="damaged"),))
     assert [[one.sample for one in process.samples] for process in found.processes] == [["b"]] * 2
+    assert not changes(tmp_path, [ones(1), ones(2)], [ones(2), ones(3)]).changes
+    large = tmp_path / "large"
+    found = changes(large, [ones(1)], [ones(2)], most_bytes=23)
+    assert not list((large / "a").rglob("*.npz"))
+    change = found.changes[0]
+    assert (change.reason, change.gap) == (OutputReason.HASHES, None)
+    assert (change.recorded_error, change.error) == (1.0, 2.0)
+    assert "has another hash, error 1 → 2" in change_of_output(change)
+    assert not changes(large, [ones(1)], [ones(1)], most_bytes=0).changes
 
 
 @pytest.mark.parametrize(
@@ -93,17 +95,3 @@ def test_outputs_that_are_not_as_recorded(tmp_path, before, after, reason, gap, 
     ]
     assert text in change_of_output(found.changes[0])
     assert change_of_output(found.changes[0]).startswith("y of a on new ")
-
-
-def test_one_process_with_the_recorded_bits_is_enough(tmp_path) -> None:
-    assert not changes(tmp_path, [ones(1), ones(2)], [ones(2), ones(3)]).changes
-
-
-def test_large_outputs_have_hashes_and_errors(tmp_path) -> None:
-    found = changes(tmp_path, [ones(1)], [ones(2)], most_bytes=23)
-    assert not list((tmp_path / "a").rglob("*.npz"))
-    change = found.changes[0]
-    assert (change.reason, change.gap) == (OutputReason.HASHES, None)
-    assert (change.recorded_error, change.error) == (1.0, 2.0)
-    assert "has another hash, error 1 → 2" in change_of_output(change)
-    assert not changes(tmp_path, [ones(1)], [ones(1)], most_bytes=0).changes

@@ -1,7 +1,3 @@
-"""Memory of processes with an empty model, of both stacks."""
-
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -20,8 +16,7 @@ def test_a_process_of_each_stack_runs_an_empty_model(tmp_path) -> None:
     store = Store(tmp_path)
     request = UpgradeRequest(old="old", new="new", store=store.place)
     runner = StackRunner(stacks, None)
-    found = library_memory(request, ("ort-cpu", "ort-cpu"), stacks, runner, store)
-    old, new = found["peak_memory"]
+    old, new = library_memory(request, ("ort-cpu", "ort-cpu"), stacks, runner, store)["peak_memory"]
     assert 20 << 20 < old < 500 << 20
     assert new == pytest.approx(old, rel=0.1)
     assert store.rows() == ()

@@ -1,7 +1,3 @@
-"""Releases of a package as pip lists and installs them; pip itself is a stand-in."""
-
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +20,6 @@ LISTED = "onnxruntime (1.32.0)\nAvailable versions: {versions}\n  INSTALLED: 1.3
 
 @pytest.fixture
 def pip(monkeypatch):
-    """A function that has pip print a text, and returns its command lines."""
-
     def prints(out: str = "", error: str = "") -> list[tuple[str, ...]]:
         asked: list[tuple[str, ...]] = []
 
@@ -54,14 +48,10 @@ def test_the_releases_of_the_index_within_a_range(pip) -> None:
     assert asked == [("-vv", "index", "versions", "onnxruntime")]
 
 
-def test_a_package_with_a_dash_has_files_with_an_underscore(pip) -> None:
-    wheel = WHEEL.format(name="onnxruntime_gpu", version="1.21.0")
-    pip(wheel + LISTED.format(versions="1.22.0"))
+def test_a_dash_is_an_underscore_in_files_and_the_index_may_lack_a_package(pip) -> None:
+    pip(WHEEL.format(name="onnxruntime_gpu", version="1.21.0") + LISTED.format(versions="1.22.0"))
     found = indexed_releases("onnxruntime-gpu", ("1.0", "2.0"))
     assert [one.version for one in found] == ["1.21.0", "1.22.0"]
-
-
-def test_a_package_that_the_index_lacks(pip) -> None:
     pip(error="ERROR: No matching distribution found for nothing\n")
     with pytest.raises(UsageError, match="No matching distribution found for nothing"):
         indexed_releases("nothing", ("1.0", "2.0"))
@@ -78,14 +68,11 @@ def test_an_environment_sees_this_enginescope_and_is_made_once(pip, tmp_path) ->
     assert len(asked) == len(told) == 1
 
 
-def test_a_release_that_does_not_install_is_named(pip, tmp_path) -> None:
+def test_a_release_that_does_not_install_or_import_is_named(pip, tmp_path) -> None:
     pip(error="ERROR: No matching distribution found for onnxruntime==9\n\n[notice] A new pip\n")
     release = installed(Release(version="9"), "onnxruntime", tmp_path, lambda _text: None)
     assert release.failure == "ERROR: No matching distribution found for onnxruntime==9"
     assert not list(tmp_path.iterdir())
-
-
-def test_a_release_that_cannot_be_imported_is_named(tmp_path) -> None:
     release = Release(version="9", python=sys.executable)
     found = installed(release, "no_such_module", tmp_path, lambda _text: None)
     assert found.failure == "ModuleNotFoundError: No module named 'no_such_module'"

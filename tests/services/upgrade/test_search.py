@@ -1,7 +1,3 @@
-"""A search among releases with planted faults, its workers in this process."""
-
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -128,9 +124,7 @@ def test_the_error_is_divided_over_looks_and_steps(convnet, tmp_path, plant, sam
     assert len(result.steps) <= most
 
 
-def test_wrong_outputs_are_led_to_the_release_and_the_node(
-    convnet, tmp_path, plant, monkeypatch
-) -> None:
+def test_wrong_outputs_lead_to_the_release_and_node(convnet, tmp_path, plant, monkeypatch) -> None:
     runs = plant()
     bad = RELEASES[5:]
     plant_outputs(monkeypatch, lambda release, data: data + 1 if release in bad else data)
@@ -140,8 +134,7 @@ def test_wrong_outputs_are_led_to_the_release_and_the_node(
     assert not runs.timed  # outputs decide
     assert result.change.models[0].origin is not None
     assert (tmp_path / "bundle" / "reduced" / "check.py").is_file()
-    checked = es.reproduce(tmp_path / "bundle", check_only=True)
-    assert checked.recorded.new.name == RELEASES[5]
+    assert es.reproduce(tmp_path / "bundle", check_only=True).recorded.new.name == RELEASES[5]
 
 
 def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch) -> None:
@@ -163,7 +156,7 @@ def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch)
     assert "unsupported opset" in last
 
 
-def test_a_release_that_cannot_be_used_is_named_and_skipped(
+def test_an_unusable_release_is_skipped(
     convnet, tmp_path, plant, same_outputs, monkeypatch
 ) -> None:
     plant(from_release(6, 1.05))
@@ -180,7 +173,7 @@ def test_a_release_that_cannot_be_used_is_named_and_skipped(
     assert facts["skipped"] == "1.4.0 (no file for Python 3.11 on this machine)"
 
 
-def test_a_change_between_skipped_releases_names_the_range(
+def test_skipped_releases_widen_the_range(
     convnet, tmp_path, plant, same_outputs, monkeypatch
 ) -> None:
     plant(from_release(4, 1.05))
@@ -220,7 +213,7 @@ def test_releases_of_interpreters_are_ordered_and_within_the_range() -> None:
 
 
 @pytest.mark.parametrize("at", [1, 30, 60])
-def test_a_stopped_search_continues_from_its_stored_runs(
+def test_a_stopped_search_continues(
     convnet, tmp_path, plant, same_outputs, monkeypatch, at
 ) -> None:
     runs = plant(from_release(3, 1.05))

@@ -1,7 +1,3 @@
-"""An upgrade that is stopped at any moment leaves a report, its evidence and how to go on."""
-
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -97,8 +93,7 @@ def test_the_report_and_the_evidence_are_there_and_true(run, monkeypatch, tmp_pa
             row["reason"] == "not-reached" for row in figures if not model["old"] and row["decides"]
         )
     assert sum(model["rows"][0]["kind"] == "safe" for model in models) == min(2, (at - 1) // 8)
-    evidence = read_evidence(tmp_path / "bundle")
-    assert evidence.bundle.report.kind is UpgradeKind.INCONCLUSIVE
+    assert read_evidence(tmp_path / "bundle").bundle.report.kind is UpgradeKind.INCONCLUSIVE
     assert json.loads((tmp_path / "bundle" / "evidence.json").read_text())["report"]["models"]
     before = len(Store(tmp_path / "store").rows())
     stop.at, stop.count = None, 0
@@ -142,9 +137,6 @@ def test_what_is_left_comes_from_what_was_taken() -> None:
     assert left.seconds == pytest.approx(8 * 2 * 3.0)
     left.model_ended()
     assert left.seconds == 0.0
-
-
-def test_the_maximum_time_is_the_most_that_is_left() -> None:
     left = TimeLeft(6, (8, 16), timed_s=100.0, processes=8, max_time_s=60.0)
     left.outputs_ended(8.0, is_timed=True)
     assert left.seconds == pytest.approx(60.0, abs=5.0)

@@ -1,7 +1,3 @@
-"""An upgrade with planted errors and planted slowdowns, its workers in this process."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +8,10 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.formats.tensors.tensor_files import answer_file, read_answers, write_answers
 from enginescope.judge.verdict import EvidenceLevel
-from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.services.upgrade.stacks import StackRunner
 from enginescope.store.archive import Store
-from tests.analysis.in_turn import process
+from tests.analysis.in_turn import crashed, process
 from tests.plants.in_process import workers_in_process
 
 OLD, NEW = "old", "new"
@@ -39,16 +34,13 @@ class Planted:
         median *= self._slowdown if stack == NEW else 1.0
         run = process(median, n=50, seed=len(self.timed), job=job)
         if stack == self._fails:
-            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = replace(run, outcome=bad, samples=())
+            run = crashed(run)
         sink(run)
         return (run,)
 
 
 @pytest.fixture
 def planted(monkeypatch):
-    """A function that plants medians, and returns the counter."""
-
     def plant(**how) -> Planted:
         runs = Planted(**how)
         monkeypatch.setattr(
@@ -131,9 +123,7 @@ def test_nothing_of_wrong_outputs_is_timed(convnet, tmp_path, planted, monkeypat
     assert report.models[0].evidence is None
 
 
-def test_an_old_stack_with_wrong_outputs_is_no_baseline(
-    convnet, tmp_path, planted, monkeypatch
-) -> None:
+def test_an_old_stack_that_is_wrong_is_no_baseline(convnet, tmp_path, planted, monkeypatch) -> None:
     runs = planted()
     plant_outputs(monkeypatch, lambda stack, data: data + 1 if stack == OLD else data)
     report = upgraded(convnet, tmp_path)
@@ -161,8 +151,7 @@ def test_nondeterminism_is_not_drift(convnet, tmp_path, planted, monkeypatch) ->
 )
 def test_a_stack_whose_processes_crash(convnet, tmp_path, planted, fails, kind) -> None:
     planted(fails=fails)
-    report = upgraded(convnet, tmp_path)
-    row = report.models[0].rows[1]
+    row = upgraded(convnet, tmp_path).models[0].rows[1]
     assert (row.kind, row.reason) == (kind, "process-failed")
     assert f"the {fails} stack failed: crashed: died of SIGSEGV" in row.message
 

@@ -1,7 +1,3 @@
-"""What only a store in a database has: credentials, a place for artifacts, damage in tables."""
-
-from __future__ import annotations
-
 import io
 import traceback
 from pathlib import Path
@@ -51,16 +47,14 @@ def change(url: DatabaseUrl, statement: str, **values: object) -> None:
     ],
 )
 def test_a_password_is_not_shown(url, shown) -> None:
-    assert without_password(url) == shown
-    assert str(DatabaseUrl(url)) == shown
+    assert (without_password(url), str(DatabaseUrl(url))) == (shown, shown)
     assert shown in repr(DatabaseUrl(url))
     line = f"enginescope bench m.onnx --store {url} --tag a@b"
     assert without_password(line) == f"enginescope bench m.onnx --store {shown} --tag a@b"
 
 
 def test_what_can_be_a_store() -> None:
-    assert parse_place("a/b") == Path("a/b")
-    assert parse_place("C:/runs") == Path("C:/runs")
+    assert (parse_place("a/b"), parse_place("C:/runs")) == (Path("a/b"), Path("C:/runs"))
     assert str(parse_place("postgresql://h/db")) == "postgresql+psycopg://h/db"
     with pytest.raises(
         UsageError, match=r"mysql://u:\*\*\*@h/db: it is neither a folder"
@@ -186,14 +180,11 @@ def test_a_save_that_fails_leaves_no_artefacts(url, tmp_path, monkeypatch) -> No
     monkeypatch.undo()
 
 
-def test_credentials_of_a_storage_are_refused(url, monkeypatch) -> None:
+def test_credentials_of_a_storage_and_its_missing_package_are_said(url, monkeypatch) -> None:
     monkeypatch.setenv(ARTIFACTS_VARIABLE, "s3://key:secret@bucket/x")
     with pytest.raises(UsageError, match="a URL with credentials in it would be stored") as caught:
         Store(url).save(a_run())
     assert "secret" not in str(caught.value)
-
-
-def test_a_storage_without_its_package(url, monkeypatch) -> None:
     pytest.importorskip("fsspec")
     monkeypatch.setenv(ARTIFACTS_VARIABLE, "no-such-kind://bucket/x")
     monkeypatch.setenv("XDG_DATA_HOME", "/nowhere")
@@ -203,7 +194,7 @@ def test_a_storage_without_its_package(url, monkeypatch) -> None:
         Store(url).save(a_run(artifacts=(artifact,)))
 
 
-def test_a_damaged_run_is_named(url) -> None:
+def test_a_damaged_run_is_named_and_a_path_that_leads_out_refused(url, tmp_path) -> None:
     store = Store(url)
     store.save(a_run(id="abc"))
     store.save(a_run(id="def"))
@@ -216,9 +207,6 @@ def test_a_damaged_run_is_named(url) -> None:
     assert (report.indexed, [one.name for one in report.broken]) == (1, ["abc"])
     assert [row.id for row in store.rows()] == ["def"]
     assert store.delete("abc") == "abc"
-
-
-def test_a_path_that_leads_out_is_refused(url, tmp_path) -> None:
     store = Store(url)
     store.save(a_run(id="abc"))
     change(url, "UPDATE files SET path = '../../evil' WHERE path LIKE 'arrays/000%'")
@@ -303,8 +291,7 @@ def test_an_id_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
     store = Store(url)
     store.save(a_run(id="abc"))
     bad = bad.format(home=tmp_path)
-    copies = store.folder_of("latest").parent
-    out = (copies / bad).resolve()
+    out = (store.folder_of("latest").parent / bad).resolve()
     out.mkdir(parents=True, exist_ok=True)
     (out / "mine").write_text("kept")
     for table, column in (("files", "run_id"), ("runs", "id")):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading
@@ -58,13 +56,18 @@ def test_the_migrations_make_the_tables_of_the_schema(tmp_path, is_empty) -> Non
         }
 
 
-def test_head_is_the_newest_migration() -> None:
+def test_head_is_the_newest_migration_and_no_database_is_damage(tmp_path) -> None:
     folder = Path(enginescope.__file__).parent / "store" / "sql" / "migrations" / "versions"
-    newest = max(path.name for path in folder.glob("[0-9]*.py"))
-    assert newest.startswith(HEAD)
+    assert max(path.name for path in folder.glob("[0-9]*.py")).startswith(HEAD)
+    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    with pytest.raises(DamagedIndexError, match="file is not a database"):
+        Index.in_folder(tmp_path).prepare()
+    (tmp_path / "folder" / FILE).mkdir(parents=True)
+    with pytest.raises(StoreError, match="the index of runs"):
+        Index.in_folder(tmp_path / "folder").prepare()
 
 
-def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
+def test_readers_go_on_while_one_writes_many_rows_with_tags(index, tmp_path) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
@@ -73,16 +76,20 @@ def test_readers_go_on_while_one_writes(index, tmp_path) -> None:
         connection.execute(RUNS.delete())
         assert len(index.rows()) == 1
     assert index.rows() == ()
+    index.put(row_of(a_run(at=number, tags=(f"t{number}",))) for number in range(1200))
+    rows = index.rows()
+    assert len(rows) == 1200
+    assert rows[0].tags == ("t1199",)
+    assert all(len(row.tags) == 1 for row in rows)
+    index.remove(row.id for row in rows[:1100])
+    assert len(index.rows()) == 100
 
 
-def test_preparing_twice_changes_nothing(index, monkeypatch) -> None:
+def test_preparing_twice_changes_nothing_and_leaves_nothing(index, monkeypatch, tmp_path) -> None:
     index.put([row_of(a_run())])
     monkeypatch.setattr(database_module, "upgrade", None)  # and does not ask Alembic
     index.prepare()
     assert len(index.rows()) == 1
-
-
-def test_nothing_is_left_of_the_making(index, tmp_path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
 
 
@@ -102,11 +109,10 @@ def test_many_make_it_at_once(tmp_path) -> None:
         maker.start()
     for maker in makers:
         maker.join()
-    assert failures == []
-    assert len(Index.in_folder(tmp_path).rows()) == 8
+    assert (failures, len(Index.in_folder(tmp_path).rows())) == ([], 8)
 
 
-def test_a_row_replaces_the_row_of_its_id(index) -> None:
+def test_a_row_replaces_the_row_of_its_id_or_none(index) -> None:
     index.put([row_of(a_run(id="one", tags=("a", "b")))])
     index.put([row_of(a_run("other.onnx", id="one", tags=("c",)))])
     (found,) = index.rows()
@@ -115,15 +121,10 @@ def test_a_row_replaces_the_row_of_its_id(index) -> None:
     index.remove(["one", "none"])
     assert index.rows() == ()
     assert index.rows(Filter(tag="c")) == ()
-
-
-def test_a_row_is_added_only_where_there_is_none(index) -> None:
     index.put([row_of(a_run(id="one", tags=("newer",)))])
     index.add([row_of(a_run(id="one")), row_of(a_run(id="two"))])
     assert {row.id: row.tags for row in index.rows()} == {"one": ("newer",), "two": ()}
-
-
-def test_all_rows_are_replaced_or_none(index) -> None:
+    index.remove(["one", "two"])
     index.put([row_of(a_run(id="old", tags=("a",)))])
 
     def rows():
@@ -137,16 +138,6 @@ def test_all_rows_are_replaced_or_none(index) -> None:
     assert [(row.id, row.tags) for row in index.rows()] == [("new", ())]
 
 
-def test_many_rows_keep_their_tags(index) -> None:
-    index.put(row_of(a_run(at=number, tags=(f"t{number}",))) for number in range(1200))
-    rows = index.rows()
-    assert len(rows) == 1200
-    assert rows[0].tags == ("t1199",)
-    assert all(len(row.tags) == 1 for row in rows)
-    index.remove(row.id for row in rows[:1100])
-    assert len(index.rows()) == 100
-
-
 @pytest.mark.parametrize("name", ["a?b", "50%", "a#b c", "a%20b"])
 def test_any_folder_name(tmp_path, name) -> None:
     folder = tmp_path / name
@@ -155,12 +146,6 @@ def test_any_folder_name(tmp_path, name) -> None:
     index.put([row_of(a_run())])
     assert (folder / FILE).is_file()
     assert [one.name for one in tmp_path.iterdir()] == [name]
-
-
-def test_no_database_is_damage(tmp_path) -> None:
-    (tmp_path / FILE).write_bytes(b"not a database" * 500)
-    with pytest.raises(DamagedIndexError, match="file is not a database"):
-        Index.in_folder(tmp_path).prepare()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +176,15 @@ def test_a_newer_index_is_left_alone(index, tmp_path) -> None:
         index.prepare()
 
 
+def test_set_aside(index, tmp_path) -> None:
+    index.set_aside()
+    assert (tmp_path / FILE).exists()  # sound: another process has mended it
+    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    index.set_aside()
+    assert not (tmp_path / FILE).exists()
+    assert len(list(tmp_path.glob("index.damaged-*.sqlite"))) == 1
+
+
 def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
     change(
         tmp_path,
@@ -208,15 +202,6 @@ def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
     assert index.rows() == ()
 
 
-def test_set_aside(index, tmp_path) -> None:
-    index.set_aside()
-    assert (tmp_path / FILE).exists()  # sound: another process has mended it
-    (tmp_path / FILE).write_bytes(b"not a database" * 500)
-    index.set_aside()
-    assert not (tmp_path / FILE).exists()
-    assert len(list(tmp_path.glob("index.damaged-*.sqlite"))) == 1
-
-
 def test_a_locked_index_is_no_damage(index, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.05)
     other = Index.in_folder(tmp_path)
@@ -231,12 +216,6 @@ def test_stray_logs_of_an_older_database_are_not_replayed(tmp_path) -> None:
     index.prepare()
     index.put([row_of(a_run())])
     assert len(index.rows()) == 1
-
-
-def test_where_no_file_can_be(tmp_path) -> None:
-    (tmp_path / FILE).mkdir()
-    with pytest.raises(StoreError, match="the index of runs"):
-        Index.in_folder(tmp_path).prepare()
 
 
 def test_another_database_by_url(tmp_path, monkeypatch) -> None:

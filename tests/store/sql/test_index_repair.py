@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3
@@ -61,8 +59,7 @@ def test_the_index_comes_back_by_itself(store, damage) -> None:
     assert [row.tags for row in again.rows()] == [("kept",)]
     kept = list(store.path.glob("index.damaged-*.sqlite"))
     assert len(kept) == (damage in ("garbage", "page", "table"))
-    assert codes(again) == ["W-INDEX-DAMAGED"] * len(kept)
-    assert codes(Store(store.path)) == []
+    assert (codes(again), codes(Store(store.path))) == (["W-INDEX-DAMAGED"] * len(kept), [])
 
 
 def test_a_save_over_a_damaged_index(store) -> None:
@@ -115,8 +112,7 @@ def test_a_locked_index_hides_nothing(store, lock) -> None:
     assert codes(again) == ["W-INDEX"]
     again.tag("aaa", "new")
     assert ids(again) == ["bbb", "aaa"]  # from the folders
-    assert ids(again, tag="new") == ["aaa"]
-    assert again.load("latest").id == "bbb"
+    assert (ids(again, tag="new"), again.load("latest").id) == (["aaa"], "bbb")
     lock.rollback()
     lock.close()
     later = Store(store.path)
@@ -129,14 +125,12 @@ def test_a_locked_index_hides_nothing(store, lock) -> None:
 @pytest.mark.usefixtures("impatient", "lock")
 def test_a_delete_while_the_index_is_locked(store) -> None:
     again = Store(store.path)
-    assert again.delete("kept") == "aaa"
-    assert ids(again) == []
+    assert (again.delete("kept"), ids(again)) == ("aaa", [])
 
 
 @pytest.mark.usefixtures("impatient", "lock")
 def test_reindexing_replaces_an_index_that_nobody_lets_go_of(store) -> None:
-    assert Store(store.path).reindex().indexed == 1
-    assert ids(Store(store.path)) == ["aaa"]
+    assert (Store(store.path).reindex().indexed, ids(Store(store.path))) == (1, ["aaa"])
     assert list(store.path.glob("index.damaged-*.sqlite"))
 
 
@@ -170,8 +164,7 @@ def test_a_schema_that_is_not_text_is_damage(store) -> None:
     data[data.find(b"indexix_runs_cr") + 9] = 0x87
     file.write_bytes(data)
     again = Store(store.path)
-    assert ids(again) == ["aaa"]
-    assert codes(again) == ["W-INDEX-DAMAGED"]
+    assert (ids(again), codes(again)) == (["aaa"], ["W-INDEX-DAMAGED"])
     assert codes(Store(store.path)) == []
 
 
@@ -186,8 +179,7 @@ def test_a_foreign_database_and_a_folder_in_the_place_of_the_index(store) -> Non
     for left in store.path.glob("index.sqlite*"):
         left.unlink()
     file.mkdir()
-    assert Store(store.path).reindex().indexed == 1
-    assert ids(Store(store.path)) == ["aaa"]
+    assert (Store(store.path).reindex().indexed, ids(Store(store.path))) == (1, ["aaa"])
 
 
 def test_many_broken_runs_are_one_line(store) -> None:
@@ -225,8 +217,7 @@ def test_a_newer_index_is_passed_by_until_asked(store) -> None:
     (notice,) = again.notices
     assert "9999" in notice.message
     assert not list(store.path.glob("*damaged*"))
-    assert again.reindex().indexed == 1
-    assert codes(Store(store.path)) == []
+    assert (again.reindex().indexed, codes(Store(store.path))) == (1, [])
     assert len(list(store.path.glob("index.damaged-*"))) == 1
 
 
@@ -237,9 +228,5 @@ def test_an_index_elsewhere(tmp_path) -> None:
     assert ids(store) == ["aaa"]
     assert not (tmp_path / "store" / FILE).exists()
     assert (tmp_path / "team.db").exists()
-
-
-def test_nothing_saved_yet(tmp_path) -> None:
-    index = RepairedIndex(tmp_path / "store")
-    assert index.rows(Filter()) == ()
-    assert not (tmp_path / "store").exists()
+    assert RepairedIndex(tmp_path / "none").rows(Filter()) == ()
+    assert not (tmp_path / "none").exists()

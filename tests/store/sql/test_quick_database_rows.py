@@ -1,7 +1,5 @@
 """What is read of a database without SQLAlchemy; that it is the same: `test_places`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -20,7 +18,6 @@ from tests.store.stored_runs import a_run
 
 @pytest.fixture(params=PLACES[1:])
 def url(request, tmp_path, monkeypatch) -> DatabaseUrl:
-    """A database, with two runs in it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     found = f"sqlite:///{tmp_path / 'team.db'}"
     if request.param != "sqlite":
@@ -38,7 +35,6 @@ def test_the_same_rows(url) -> None:
         assert store.has("a1")  # so that it is not asked quickly
         assert found == store.select(wanted)
     found = quick_database_rows(url, Filter(tag="b"))
-    assert found is not None
     assert found[0].tags == ("b", "main")
 
 
@@ -83,12 +79,12 @@ def test_what_is_not_the_usual_is_left_to_others(text) -> None:
     assert quick_database_rows(DatabaseUrl(text), Filter()) is None
 
 
-def test_an_empty_file_is_made_by_nobody_who_asks(tmp_path) -> None:
+def test_an_empty_file_is_made_by_nobody_who_asks(tmp_path, monkeypatch) -> None:
     assert quick_database_rows(DatabaseUrl(f"sqlite:///{tmp_path / 'x.db'}"), Filter()) is None
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_the_driver(monkeypatch) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StoreError, match=r"the store postgresql\+psycopg://u@127.0.0.1:9/d: "):
+        Store(DatabaseUrl("postgresql://u@127.0.0.1:9/d")).rows()
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert quick_database_rows(DatabaseUrl("postgresql://u@127.0.0.1:9/d"), Filter()) is None
 
@@ -100,12 +96,6 @@ def test_a_server_that_lets_nobody_in_is_asked_once(postgresql) -> None:
         quick_database_rows(wrong, Filter())
     assert caught.value.what == f"the store {wrong}"
     assert PASSWORD not in str(caught.value)
-
-
-def test_a_server_that_is_not_there() -> None:
-    pytest.importorskip("psycopg")
-    with pytest.raises(StoreError, match=r"the store postgresql\+psycopg://u@127.0.0.1:9/d: "):
-        Store(DatabaseUrl("postgresql://u@127.0.0.1:9/d")).rows()
 
 
 @pytest.mark.database

@@ -1,7 +1,3 @@
-"""What is read without SQLAlchemy is what is read with it."""
-
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys
@@ -70,6 +66,11 @@ def test_an_index_that_is_behind(file) -> None:
     assert quick_rows(file, set(), Filter()) is None
 
 
+def test_no_index(tmp_path) -> None:
+    assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "statement",
     ["DROP TABLE tags", "UPDATE alembic_version SET version_num = '0000'", "DROP TABLE runs"],
@@ -80,11 +81,6 @@ def test_an_index_of_another_form(file, statement) -> None:
     connection.close()
     assert not quick_add(file, row_of(a_run(id="two", tags=("mine",))))
     assert quick_rows(file, {"one"}, Filter()) is None
-
-
-def test_no_index(tmp_path) -> None:
-    assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_connection_to_a_damaged_index_is_closed(tmp_path, monkeypatch) -> None:

@@ -1,21 +1,16 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import StoreError
 from enginescope.store.sql.sqlite_file import companions, is_there, move_away
 
 
-def test_an_empty_file_is_no_database(tmp_path) -> None:
+def test_a_database_moves_with_its_companions(tmp_path) -> None:
     file = tmp_path / "index.sqlite"
     assert not is_there(file)
     file.touch()
     assert not is_there(file)
     file.write_bytes(b"x")
     assert is_there(file)
-
-
-def test_a_database_moves_with_its_companions(tmp_path) -> None:
     file = tmp_path / "index.sqlite"
     for one in (file, companions(file)[1]):
         one.write_text(one.name)
@@ -25,8 +20,5 @@ def test_a_database_moves_with_its_companions(tmp_path) -> None:
     assert companions(target)[1].read_text() == "index.sqlite-wal"
     assert not file.exists()
     assert not companions(target)[0].exists()
-
-
-def test_what_cannot_be_moved(tmp_path) -> None:
     with pytest.raises(StoreError, match="cannot be set aside"):
         move_away(tmp_path / "none")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -33,10 +31,8 @@ def transformer(blocks: int, name: str = "/layers.{}/{}") -> Plan:
 
     flow = put("embed", [flow], "e", -1)
     for block in range(blocks):
-        normed = put("norm", [flow], f"n{block}", block)
-        mixed = put("attention", [normed], f"a{block}", block)
-        up = put("gemm", [mixed], f"u{block}", block, 256)
-        gelu = put("gelu", [up], f"g{block}", block, 256)
+        mixed = put("attention", [put("norm", [flow], f"n{block}", block)], f"a{block}", block)
+        gelu = put("gelu", [put("gemm", [mixed], f"u{block}", block, 256)], f"g{block}", block, 256)
         flow = put("add", [gelu, flow], f"f{block}", block)
     put("head", [flow], "y", -1, 10)
     ends = (("x", "input"), ("y", "output"))
@@ -45,7 +41,6 @@ def transformer(blocks: int, name: str = "/layers.{}/{}") -> Plan:
 
 
 def shown(graph: PlanGraph, group: Group | None) -> list[str]:
-    assert group is not None
     return [
         graph.nodes[one].name
         if isinstance(one, int)
@@ -61,34 +56,40 @@ def check_sound(graph: PlanGraph, whole: Group) -> None:
         assert edge.source <= edge.target or edge.is_carried
 
 
-def test_a_transformer_folds_to_one_block() -> None:
+def test_a_transformer_folds_to_one_block_of_its_modules_and_layers() -> None:
     graph = plan_graph(transformer(32, name="n_{}_{}"))
     whole = fold(graph, "block")
     assert shown(graph, whole) == ["x", "embed", "[n_0_Norm … n_31_Add × 32]", "head", "y"]
-    assert whole is not None
     check_sound(graph, whole)
     repeat = next(whole.groups())
     assert {one.kind for one in repeat.members if isinstance(one, Group)} == {"block"}
     assert [len(tuple(one.nodes())) for one in repeat.groups()] == [5] * 32
     assert fold(graph, "module") is None
-
-
-def test_its_modules() -> None:
     graph = plan_graph(transformer(6))
     whole = fold(graph, "module")
     blocks = [f"[layers.{block}]" for block in range(6)]
     assert shown(graph, whole) == ["x", "embed", *blocks, "head", "y"]
     assert whole is not None
     check_sound(graph, whole)
+    graph = plan_graph(transformer(32))
+    whole = fold(graph, "module")
+    assert whole is not None
+    group = folded(graph, whole).nodes[2]
+    assert (group.kind, group.name, len(group.layers)) == (
+        "group",
+        "layers.0 … layers.31, 32 blocks",
+        160,
+    )
 
 
-def test_many_modules_that_are_alike_are_one() -> None:
+def test_many_modules_that_are_alike_are_one_and_there_are_two_foldings() -> None:
     graph = plan_graph(transformer(32))
     whole = fold(graph, "module")
     assert shown(graph, whole) == ["x", "embed", "[layers.0 … layers.31 × 32]", "head", "y"]
-    assert whole is not None
     check_sound(graph, whole)
     assert next(whole.groups()).members[3].path == "layers.3"  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match="branch"):
+        fold(plan_graph(transformer(1)), "branch")
 
 
 def test_a_module_that_is_left_and_entered_again_is_two_groups() -> None:
@@ -125,7 +126,7 @@ def test_branches_run_in_turns_stay_together() -> None:
     check_sound(graph, whole)
 
 
-def test_names_without_modules_are_taken_in_by_their_neighbours() -> None:
+def test_names_without_modules_are_taken_in_and_a_loop_stays_a_loop() -> None:
     plan = made(
         ("/m/n/a", "x", "1"),
         ("copy_1", "1", "2"),
@@ -134,11 +135,7 @@ def test_names_without_modules_are_taken_in_by_their_neighbours() -> None:
         io="x>y",
     )
     graph = plan_graph(plan)
-    whole = fold(graph, "module")
-    assert shown(graph, whole) == ["x", "[m/n]", "end", "y"]
-
-
-def test_a_loop_stays_a_loop() -> None:
+    assert shown(graph, fold(graph, "module")) == ["x", "[m/n]", "end", "y"]
     plan = made(("/m/a", "x s", "1"), ("/m/b", "1", "2"), ("/n/a", "2", "s"), ("/n/b", "s", "y"))
     graph = plan_graph(plan)
     assert any(edge.is_carried for edge in graph.edges)
@@ -148,30 +145,25 @@ def test_a_loop_stays_a_loop() -> None:
     assert [edge.is_carried for edge in folded(graph, whole).edges if edge.source > edge.target]
 
 
-def test_a_group_holds_its_layers() -> None:
-    graph = plan_graph(transformer(32))
-    whole = fold(graph, "module")
-    assert whole is not None
-    group = folded(graph, whole).nodes[2]
-    assert (group.kind, group.name, len(group.layers)) == (
-        "group",
-        "layers.0 … layers.31, 32 blocks",
-        160,
-    )
-
-
 @pytest.mark.parametrize("folding", ["module", "block"])
-def test_nothing_to_fold(folding: str) -> None:
+def test_real_plans_fold_without_cycles(folding: str, shared: Path) -> None:
     graph = plan_graph(made(("a", "x", "1"), ("b", "1", "2"), ("c", "2", "y"), io="x>y"))
     assert fold(graph, folding) is None
     whole = fold(graph, "none")
     assert whole is not None
     assert folded(graph, whole) == graph
-
-
-def test_no_such_folding() -> None:
-    with pytest.raises(UsageError, match="branch"):
-        fold(plan_graph(transformer(1)), "branch")
+    paths = sorted(shared.glob("*/*.graph.json"))
+    assert paths
+    for path in paths:
+        graph = plan_graph(parse_plan(path.read_bytes(), path.name)[0])
+        whole = fold(graph, folding)
+        if whole is not None:
+            check_sound(graph, whole)
+            (found,) = levels(graph, whole)
+            assert len(found.groups) == len(found.parents) == 1 + sum(1 for _ in whole.groups())
+            assert sorted(found.members[found.members >= 0].tolist()) == list(
+                range(len(graph.nodes))
+            )
 
 
 def test_levels_lift_edges_to_where_they_are_seen() -> None:
@@ -191,19 +183,3 @@ def seen(found: Levels, group: int) -> list[tuple[int, int]]:
     """Return the ends of the edges inside a group."""
     inside = slice(*found.edge_starts[group : group + 2])
     return list(zip(found.sources[inside].tolist(), found.targets[inside].tolist(), strict=True))
-
-
-@pytest.mark.parametrize("folding", ["module", "block"])
-def test_real_plans_fold_without_cycles(shared: Path, folding: str) -> None:
-    paths = sorted(shared.glob("*/*.graph.json"))
-    assert paths
-    for path in paths:
-        graph = plan_graph(parse_plan(path.read_bytes(), path.name)[0])
-        whole = fold(graph, folding)
-        if whole is not None:
-            check_sound(graph, whole)
-            (found,) = levels(graph, whole)
-            assert len(found.groups) == len(found.parents) == 1 + sum(1 for _ in whole.groups())
-            assert sorted(found.members[found.members >= 0].tolist()) == list(
-                range(len(graph.nodes))
-            )

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.graph.folding.levels import module_path, shared_path
@@ -40,17 +38,11 @@ def test_names_without_modules(name: str) -> None:
     assert module_path(Layer(index=0, name=name)) is None
 
 
-def test_onnx_nodes_go_before_the_name() -> None:
+def test_onnx_nodes_go_before_the_name_and_a_name_of_slashes_stays_shallow() -> None:
     layer = Layer(index=0, name="__myl_Add_myl1_2", onnx_nodes=("/a/b/Add", "/a/b/c/Mul"))
     assert module_path(layer) == ("a", "b")
-
-
-def test_a_name_of_slashes_stays_shallow() -> None:
     path = module_path(Layer(index=0, name="/x" * 5_000))
     assert path is not None
     assert len(path) <= 16
-
-
-def test_shared_path() -> None:
     assert shared_path([("a", "b", "c"), ("a", "b"), ("a", "b", "d")]) == ("a", "b")
     assert shared_path([("a",), ("b",)]) == ()

@@ -1,7 +1,5 @@
 """Graphs to lay out, and what holds of every drawing."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -28,22 +26,15 @@ def test_any_graph_is_drawn_soundly(graph: tuple[int, list[tuple[int, int]]]) ->
     assert_sound(given_boxes, lay_out(given_boxes))
 
 
-def test_the_same_every_time() -> None:
+def test_a_chain_is_upright_the_same_every_time_and_a_residual_passes_beside() -> None:
     edges = [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3), (3, 4)]
     one, two = lay_out(boxes(5, edges)), lay_out(boxes(5, edges))
     assert np.array_equal(one.x, two.x)
     assert np.array_equal(one.points, two.points)
-
-
-def test_a_chain_is_upright() -> None:
     laid_out = lay_out(boxes(4, [(0, 1), (1, 2), (2, 3)]))
-    assert laid_out.ranks.tolist() == [0, 1, 2, 3]
-    assert len(set(laid_out.x.tolist())) == 1
+    assert (laid_out.ranks.tolist(), len(set(laid_out.x.tolist()))) == ([0, 1, 2, 3], 1)
     assert [len(laid_out.route(edge)) for edge in range(3)] == [2, 2, 2]
     assert len(set(laid_out.points[:, 0].tolist())) == 1
-
-
-def test_a_residual_passes_beside_its_branch() -> None:
     laid_out = lay_out(boxes(4, [(0, 1), (1, 2), (2, 3), (0, 3)]))
     route = laid_out.route(3)
     for node in (1, 2):
@@ -51,16 +42,15 @@ def test_a_residual_passes_beside_its_branch() -> None:
         beside = abs(route[:, 1] - laid_out.y[node]) < laid_out.heights[node] / 2
         assert not (inside & beside).any()
     assert laid_out.crossings == 0
+    laid_out = lay_out(boxes(0, []))
+    assert (laid_out.width, laid_out.height, len(laid_out.points)) == (0.0, 0.0, 0)
 
 
-def test_a_cycle_has_a_back_edge() -> None:
+def test_cycles_and_loops_stay_beside_their_nodes() -> None:
     laid_out = lay_out(boxes(3, [(0, 1), (1, 2), (2, 0)]))
     assert laid_out.is_back.tolist() == [False, False, True]
     start, *_, end = laid_out.route(2).tolist()
     assert start[1] > end[1]
-
-
-def test_a_loop_stays_beside_its_node() -> None:
     laid_out = lay_out(boxes(1, [(0, 0)]))
     assert laid_out.is_back.tolist() == [True]
     assert laid_out.route(0)[:, 0].max() <= laid_out.width
@@ -95,16 +85,18 @@ def test_what_would_need_too_many_bends_runs_beside(monkeypatch: pytest.MonkeyPa
     assert free.ranks.tolist() == tight.ranks.tolist()
 
 
-def test_parts_lie_side_by_side() -> None:
+def test_parts_lie_side_by_side_and_a_low_drawing_stays_one_column() -> None:
     laid_out = lay_out(boxes(4, [(0, 1), (2, 3)]), Spacing(parts=100.0))
     right = laid_out.x[:2].max() + laid_out.widths[:2].max() / 2
     assert laid_out.x[2:].min() - laid_out.widths[2:].max() / 2 >= right + 99
     assert laid_out.ranks.tolist() == [0, 1, 0, 1]
-
-
-def test_nothing_to_draw() -> None:
-    laid_out = lay_out(boxes(0, []))
-    assert (laid_out.width, laid_out.height, len(laid_out.points)) == (0.0, 0.0, 0)
+    assert lay_out(boxes(6, [(node, node + 1) for node in range(5)])).borders == ()
+    assert connected_parts(5, [(3, 1), (0, 4), (4, 0)]) == [
+        ([0, 4], [1, 2]),
+        ([1, 3], [0]),
+        ([2], []),
+    ]
+    assert connected_parts(0, []) == []
 
 
 def test_wrong_arrays_are_told() -> None:
@@ -147,11 +139,6 @@ def test_a_chain_fills_a_sheet(count: int) -> None:
     assert tall.height > 2 * found.height
 
 
-def test_a_low_drawing_stays_one_column() -> None:
-    given_boxes = boxes(6, [(node, node + 1) for node in range(5)])
-    assert lay_out(given_boxes).borders == ()
-
-
 def test_lines_between_columns_have_lanes_of_their_own() -> None:
     """Three tensors that live from the first to the last layer cross every cut apart."""
     edges = [(node, node + 1) for node in range(59)]
@@ -172,9 +159,7 @@ def test_lines_between_columns_have_lanes_of_their_own() -> None:
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graphs())
-def test_any_graph_can_be_wrapped(
-    monkeypatch: pytest.MonkeyPatch, graph: tuple[int, list[tuple[int, int]]]
-) -> None:
+def test_any_graph_can_be_wrapped(monkeypatch, graph) -> None:
     monkeypatch.setattr(layered, "LEAST_HEIGHT", 0.0)
     given_boxes = boxes(*graph)
     found = lay_out(given_boxes, Spacing(aspect=6.0))
@@ -225,28 +210,16 @@ def test_labels_lie_neither_on_each_other_nor_on_nodes(graph, width) -> None:
     assert not any(overlap(a, b) for a in labels for b in boxes)
 
 
-def test_a_label_is_beside_the_begin_of_its_edge() -> None:
+def test_a_label_that_is_asked_for_is_beside_the_begin_of_its_edge() -> None:
     found = laid_out(2, [(0, 1)])
     ((edge, x, y),) = place_labels(found, {0: 80.0}, LABEL_HEIGHT)
     line_x, line_y = found.route(0)[0]
     assert edge == 0
     assert x - 40 > line_x
     assert 0 < y - line_y < 20
-
-
-def test_only_what_is_asked_for_has_a_label() -> None:
     found = laid_out(3, [(0, 1), (1, 2)])
     assert [edge for edge, _, _ in place_labels(found, {1: 30.0}, LABEL_HEIGHT)] == [1]
     assert list(place_labels(laid_out(1, []), {}, LABEL_HEIGHT)) == []
-
-
-def test_parts() -> None:
-    assert connected_parts(5, [(3, 1), (0, 4), (4, 0)]) == [
-        ([0, 4], [1, 2]),
-        ([1, 3], [0]),
-        ([2], []),
-    ]
-    assert connected_parts(0, []) == []
 
 
 def test_shelves_do_not_overlap_and_keep_a_shape() -> None:
