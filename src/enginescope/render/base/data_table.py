@@ -230,7 +230,7 @@ _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]<>#|~$&"})
 
 def escaped(text: str) -> str:
     """Return `text` on one line, so that Markdown shows it unchanged."""
-    return " ".join(text.translate(_ESCAPED).split())
+    return " ".join(printable(text).translate(_ESCAPED).split())
 
 
 def markdown_row(cells: Sequence[str]) -> str:

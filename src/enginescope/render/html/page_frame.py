@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from enginescope._version import __version__
 from enginescope.core.record import Record
 from enginescope.records.notice import weightiest
-from enginescope.render.base.data_table import aligned_rows
+from enginescope.render.base.data_table import aligned_rows, printable
 from enginescope.render.base.palette import DARK, LIGHT, chart_config
 from enginescope.render.html.images import Chart
 
@@ -210,6 +210,7 @@ def _environment(package: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
     )
     environment.filters |= {"aligned": aligned_rows, "weightiest": weightiest}
     return environment
