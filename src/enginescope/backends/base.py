@@ -1,7 +1,5 @@
 """What a backend is: the protocol, and the objects that cross it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable

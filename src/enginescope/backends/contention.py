@@ -8,8 +8,6 @@ the window to its last. Requests that are not wholly inside are counted and left
 Times are those of `time.perf_counter_ns`, which all processes of a machine share.
 """
 
-from __future__ import annotations
-
 import threading
 from contextvars import ContextVar
 from time import perf_counter_ns

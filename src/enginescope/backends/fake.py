@@ -6,8 +6,6 @@ on a GPU. Faults: ``segfault``, ``abort``, ``exit``, ``hang``, ``memory``, ``err
 ``unsupported``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import time

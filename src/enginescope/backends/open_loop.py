@@ -9,8 +9,6 @@ Workers take the queries in the order of arrival; each worker has a session of i
 The arrival times are drawn before the test.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 from array import array

@@ -1,7 +1,5 @@
 """Bases of backends whose request is a call of Python, for other packages too."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 The next step where a model rejects random integers: bounds for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise

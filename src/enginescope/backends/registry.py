@@ -1,7 +1,5 @@
 """Backend names, found without importing any backend."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, cast
 

@@ -4,8 +4,6 @@ The passes of a job, each on its own: load, first inference, warm-up, timed loop
 profile.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

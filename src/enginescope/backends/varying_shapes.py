@@ -6,8 +6,6 @@ effect of the shape.
 Each next token is the one with the largest logit, as in greedy search.
 """
 
-from __future__ import annotations
-
 import gc
 import random
 from array import array

@@ -3,8 +3,6 @@
 A callback never fails and never waits: without words it offers nothing.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import NamedTuple
 

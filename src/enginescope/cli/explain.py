@@ -1,7 +1,5 @@
 """``enginescope explain``: what a code means, and what to do."""
 
-from __future__ import annotations
-
 import click
 
 from enginescope.cli.completion import complete_codes

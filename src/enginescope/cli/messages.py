@@ -1,7 +1,5 @@
 """What a verb says beside its results: always on standard error, as much as -q and -v let it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Options and parameter types that several verbs share, and the files that a verb writes."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Options of verbs that measure: what jobs do, and what they ask of machine and GPU."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

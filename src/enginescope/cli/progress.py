@@ -1,7 +1,5 @@
 """Progress of jobs on standard error: a live line on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator, Mapping

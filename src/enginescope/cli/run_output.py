@@ -1,7 +1,5 @@
 """What verbs that make runs print at the end: screens, one table or JSON, and tags with runs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

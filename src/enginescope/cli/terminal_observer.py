@@ -1,7 +1,5 @@
 """What verbs that read plans and stored runs print on standard error."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """The token of a server: from a file or the environment, never from the command line."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A verb: its help under headings, examples, flags in its errors, exit codes, and how it ends."""
 
-from __future__ import annotations
-
 import re
 import signal
 import threading

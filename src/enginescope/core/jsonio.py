@@ -1,7 +1,5 @@
 """Strict JSON to and from our records, atomic files, and the digests of files."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

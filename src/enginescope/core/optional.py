@@ -1,7 +1,5 @@
 """The one door to packages that may not be installed."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import re

@@ -3,8 +3,6 @@
 Files that may be packed with gzip, bzip2 or xz are read as if they were not.
 """
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import lzma

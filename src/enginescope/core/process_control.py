@@ -1,7 +1,5 @@
 """A process beside its work: signals deferred, collection paused, a thread that repeats."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

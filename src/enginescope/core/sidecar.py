@@ -4,8 +4,6 @@ The worker's result folder and a stored run are written by the same code, so nei
 and either can be read with nothing but a JSON parser and NumPy.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import threading

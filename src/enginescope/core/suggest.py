@@ -1,7 +1,5 @@
 """Did you mean …?"""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """A folder for files that nobody keeps, and the end of those that a kill has left."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

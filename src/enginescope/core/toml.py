@@ -1,7 +1,5 @@
 """The standard library's TOML parser, and its twin for Python 3.10."""
 
-from __future__ import annotations
-
 import sys
 
 if sys.version_info >= (3, 11):

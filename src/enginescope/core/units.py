@@ -1,7 +1,5 @@
 """Quantities in and out of text. Milliseconds and bytes inside, always."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Files of traces, one value a line: the times at which queries arrive, or their sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar

@@ -4,8 +4,6 @@ Strict first. Only what fails that is repaired, by small named steps, each of wh
 what is damaged beyond repair is cut off after its last whole element.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

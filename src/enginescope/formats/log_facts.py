@@ -5,8 +5,6 @@ Facts are versions, seconds, sizes, statistics, and the GPU that a tool says it 
 Also why TensorRT could not build an engine, by its own messages.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

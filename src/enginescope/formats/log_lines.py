@@ -6,8 +6,6 @@ indents of Markdown, colors, redrawn lines, wrapped lines, and lines joined by a
 Sections of lines: printed options, and the table of layer times.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The answer of an experiment: pairs with verdicts, the table below them, and both as text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@
 >>> print(answer)                         # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 import math
 import os
 import platform

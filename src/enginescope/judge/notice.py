@@ -1,7 +1,5 @@
 """A remark that qualifies a figure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 

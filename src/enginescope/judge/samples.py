@@ -1,7 +1,5 @@
 """Raw samples, and the shape of what is computed from them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias

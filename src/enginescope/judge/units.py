@@ -1,7 +1,5 @@
 """Quantities as text. Milliseconds inside, always."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 

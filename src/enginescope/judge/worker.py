@@ -1,7 +1,5 @@
 """A fresh process that measures ``module:function`` by the JSONL protocol."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Results as HTML fragments. Every text is escaped here, and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What measures, builds and validates, with its displays; explanations of codes too."""
 
-from __future__ import annotations
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.analysis.validation.validation import Validation

@@ -4,8 +4,6 @@ NVML sets locked clocks and never tells them, so that who has locked them is kep
 GPU. The process that will reset them holds a lock on the file: a file without one was left behind.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

@@ -1,7 +1,5 @@
 """The environment of a run, with the commit of the working directory."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

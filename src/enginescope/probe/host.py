@@ -3,8 +3,6 @@
 Also memory of this process and of a process tree.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -1,7 +1,5 @@
 """Processes by their numbers: names, which are ours, who started us; NVIDIA's MPS daemon."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path

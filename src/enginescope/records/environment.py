@@ -1,7 +1,5 @@
 """Where a run took place: machine, GPUs with their clocks, software and its commit."""
 
-from __future__ import annotations
-
 from enginescope.core.record import Record
 
 

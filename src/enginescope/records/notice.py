@@ -1,7 +1,5 @@
 """Notices that qualify a figure, which of them is the most severe, and hints on the machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

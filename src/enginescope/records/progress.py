@@ -1,7 +1,5 @@
 """How far a job is, its phases, and its place in an interleaved comparison."""
 
-from __future__ import annotations
-
 from string import ascii_uppercase
 
 from enginescope.core.record import Record

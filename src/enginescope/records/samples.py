@@ -1,7 +1,5 @@
 """Stamps of queries, and statistics that another tool printed."""
 
-from __future__ import annotations
-
 from enginescope.core.record import Record
 from enginescope.judge.samples import Array
 

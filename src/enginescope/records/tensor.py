@@ -1,7 +1,5 @@
 """Data types, memory layouts and tensors, whatever wrote them down."""
 
-from __future__ import annotations
-
 import math
 import re
 from enum import Enum

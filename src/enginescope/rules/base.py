@@ -1,7 +1,5 @@
 """A lint rule and its findings."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable
 from enum import Enum

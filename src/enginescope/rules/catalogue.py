@@ -3,8 +3,6 @@
 A new rule is a function under `rule` in a file of `checks`, or in a plug-in's module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache

@@ -11,8 +11,6 @@ Lengths that are the model's interface cannot be rounded up: the channels of an 
 application feeds, and the channels of a head are its classes, boxes or depth.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

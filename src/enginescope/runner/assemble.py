@@ -1,7 +1,5 @@
 """A worker's end as a run."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Versions and hardware of this Python, and how another Python process of ours is started."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

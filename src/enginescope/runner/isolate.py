@@ -1,7 +1,5 @@
 """One job in one fresh process: bounded in time and memory, killed whole, its end made data."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

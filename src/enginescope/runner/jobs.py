@@ -1,7 +1,5 @@
 """Models and backends into jobs; what a backend cannot do is said before anything is started."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from os import PathLike

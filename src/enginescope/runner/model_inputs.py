@@ -4,8 +4,6 @@ Sizes of named dimensions become shapes, and inputs that index a table get its b
 backend, an engine included, is fed the same. A language model gets masks, positions and its past.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Jobs into runs, one after another, with what each needs first; each is handed over at once."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone

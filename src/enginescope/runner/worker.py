@@ -7,8 +7,6 @@ reads from its standard input when to begin, and the window.
 A worker does not outlive the process that waits for it, however that one dies.
 """
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import os

@@ -1,7 +1,5 @@
 """Who may ask for what: hosts, tokens, signing in, and the headers of every answer."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

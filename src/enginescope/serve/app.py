@@ -1,7 +1,5 @@
 """The application: addresses, who may ask, what is taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from starlette.applications import Starlette

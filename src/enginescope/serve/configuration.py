@@ -1,7 +1,5 @@
 """What ``serve --config`` reads: gates with their baselines, and webhooks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Connections of the server: a silent or slow one is closed, and none keeps others out."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys

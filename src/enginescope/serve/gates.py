@@ -1,7 +1,5 @@
 """Gates of a server: a verdict against a baseline as a page, as JSON, and as a badge."""
 
-from __future__ import annotations
-
 import html
 import threading
 from collections.abc import Hashable, Sequence

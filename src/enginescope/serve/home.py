@@ -1,7 +1,5 @@
 """The first page: how every job stands, which need a look, and what was asked last."""
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 from collections import Counter

@@ -3,8 +3,6 @@
 A page is the same as long as the state that it depends on is the same.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

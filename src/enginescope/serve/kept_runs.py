@@ -3,8 +3,6 @@
 Also figures of runs that histories are made of, in memory and on the disk.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

@@ -1,7 +1,5 @@
 """What pages of the server have in common: the files that they load, and the list of runs."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import html

@@ -3,8 +3,6 @@
 Computed in a thread: a page shows what is known by then.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The pages on a run and on suites: report, files, history, comparison, a suite as it runs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import ExitStack, suppress

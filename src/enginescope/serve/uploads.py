@@ -3,8 +3,6 @@
 A log records who sent which run, when, from where, and the outcome.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

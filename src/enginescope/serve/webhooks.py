@@ -3,8 +3,6 @@
 A change of level is reported once, although later runs move where it is seen.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import random

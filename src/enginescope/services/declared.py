@@ -3,8 +3,6 @@
 builds: Annotated[int, Param("Number of independent builds.", least=3, most=26)] = 10
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps

@@ -1,7 +1,5 @@
 """Explain a notice, lint rule, verdict, outcome or exit code."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Files that a verb writes: never over its inputs or over each other, and always whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What was measured of a machine, beside the runs: one JSON file for each kind of record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """A store on another machine, behind ``enginescope serve --accept-push``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Also such a folder as a zip file, and back.
 """
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import zipfile

@@ -5,8 +5,6 @@ How runs may be called: ids, tags, ``latest``.
 One process at a time, where a rename is not enough.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

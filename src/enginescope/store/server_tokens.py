@@ -1,7 +1,5 @@
 """Tokens of a server: each with a name, scopes and an expiry date; only their digests are kept."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

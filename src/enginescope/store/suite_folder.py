@@ -7,8 +7,6 @@ so that a suite that was killed goes on where it was. The last line of a cell is
 A lease lets one machine run the suite at a time.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

@@ -7,8 +7,6 @@ missing here and extra there. A suggestion compares every missing output with ev
 its shape, and pairs those whose values are nearest to each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product

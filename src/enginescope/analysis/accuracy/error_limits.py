@@ -9,8 +9,6 @@ Whether a backend was told to leave TF32 alone.
 The error that rounding alone is expected to cause: that of a rounded reference.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

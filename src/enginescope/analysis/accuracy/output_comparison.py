@@ -1,7 +1,5 @@
 """Outputs of one side against the reference's, sample by sample, in one pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from enginescope.analysis.accuracy import output_diff, sample_checks

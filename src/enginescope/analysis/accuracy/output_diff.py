@@ -3,8 +3,6 @@
 Which sample is farthest from its reference: of all, and of each output.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias

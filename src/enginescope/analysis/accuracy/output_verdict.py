@@ -1,7 +1,5 @@
 """Whether an output is close enough to its reference, and if not, why: codes with evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

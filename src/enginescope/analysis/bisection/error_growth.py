@@ -6,8 +6,6 @@ first tensor beyond a limit. The search ends when everything between that tensor
 been looked at.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias

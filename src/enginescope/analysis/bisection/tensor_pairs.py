@@ -1,7 +1,5 @@
 """Pair the tensors inside two models, and measure how far each is from the reference's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

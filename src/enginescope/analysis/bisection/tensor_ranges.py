@@ -1,7 +1,5 @@
 """What a reference's own run says of tensors: type, shape, and whether a type can hold them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Summarize a build log: steps, fusions, choices of the builder, and what tuning cost."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

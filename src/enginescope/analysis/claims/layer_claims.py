@@ -4,8 +4,6 @@ It is the median where the time of each iteration is known, else the mean. It is
 profiler added, where that was measured or can be estimated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

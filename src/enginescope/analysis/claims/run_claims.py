@@ -1,7 +1,5 @@
 """What may be stated of a run: its percentiles, and whether its figures can be used."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias

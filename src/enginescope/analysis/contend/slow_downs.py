@@ -1,7 +1,5 @@
 """Slow-downs, tails, throughput and fairness from runs of contenders, alone and together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations

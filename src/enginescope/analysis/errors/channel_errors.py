@@ -3,8 +3,6 @@
 Also an output as numbers that can be subtracted, whatever type they were held in.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """How far an output may be from its reference: limits by the precision it was computed in."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

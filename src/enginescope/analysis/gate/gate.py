@@ -1,7 +1,5 @@
 """Two sets of runs, job by job: what got worse than is allowed, and whether anything compared."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ the chance that any unchanged row fails, however the rows depend on each other.
 Whether the processes of a baseline scatter more than processes ordinarily do.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Jobs of two sets of runs, each with its counterpart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, TypeAlias
 

@@ -3,8 +3,6 @@
 Which nodes of a plan's graph are meant: by type, by precision, by words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

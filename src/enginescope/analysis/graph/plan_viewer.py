@@ -1,7 +1,5 @@
 """A plan for viewers of models, without an ONNX file: Netron and Google's Model Explorer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

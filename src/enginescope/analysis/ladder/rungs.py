@@ -1,7 +1,5 @@
 """Figures of a ladder: of one process, of its rungs and steps, and of a user, placed on it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Layer times that belong to another build than the plan beside them.
 One optimization profile of a plan that holds the layers of several.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -6,8 +6,6 @@ Where the time goes, by tactic.
 Where each layer lies in an inference.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -5,8 +5,6 @@ Layers that stand for a part of the network; the plan does not describe its cont
 Which tensors of a plan are constants, and what no-ops pass on.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 

@@ -5,8 +5,6 @@ https://github.com/mlcommons/inference_policies and its ``results.cc``: percenti
 ``int(n · p)`` of the sorted latencies, means in whole nanoseconds, and early stopping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Rules of `BFCArena` and `MemPatternPlanner`, the same from 1.16 to 1.32, with th
 session has by default.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from typing import Literal

@@ -5,8 +5,6 @@ TensorRT plan says which names come again; a name that is written again after it
 tensor in the same memory.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """What wastes memory: copies at the peak, outputs kept early, weights held twice, an arena."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from enginescope.analysis.memory.memory_view import MemoryView

@@ -1,7 +1,5 @@
 """The largest size whose process stays within a limit: what was tried, and what to try next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from enginescope.core.record import Record

@@ -1,7 +1,5 @@
 """What fills the memory of an engine, and when: weights, tensors between layers, and the arena."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 

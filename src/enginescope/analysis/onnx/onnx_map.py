@@ -3,8 +3,6 @@
 Whether a model is the one that a plan was built from.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict, deque

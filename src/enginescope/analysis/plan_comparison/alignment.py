@@ -1,7 +1,5 @@
 """Layers of two plans that do the same work, whatever fusion and precision made of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Match layers of two plans: by names first, then by what they are and their place in the order."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ What a layer's name tells of the ONNX nodes in it.
 The state of an alignment while it is made: groups so far, and what is still free.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable

@@ -1,7 +1,5 @@
 """Changes between layers that do the same work in two plans, and how they explain the times."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum

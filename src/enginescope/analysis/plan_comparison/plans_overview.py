@@ -3,8 +3,6 @@
 Compared plans as columns of tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What a plan says of each layer: kernel, stride, padding, activation, types, streams."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 

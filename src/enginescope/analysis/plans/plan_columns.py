@@ -3,8 +3,6 @@
 Counts and bytes of a plan as a whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -3,8 +3,6 @@
 What of a layer can be put on an axis, or be a color.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar

@@ -3,8 +3,6 @@
 Bytes that each layer of a plan reads and writes: activations, weights, biases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar

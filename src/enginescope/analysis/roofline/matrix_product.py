@@ -3,8 +3,6 @@
 What a convolution looks like: kernel, stride, groups.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

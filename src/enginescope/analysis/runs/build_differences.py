@@ -1,7 +1,5 @@
 """How the builds of engine files differ, as their passports tell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from enginescope.judge.notice import Notice

@@ -1,7 +1,5 @@
 """A GPU during a run: mean power, energy of a request, and whether its temperature settled."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Literal

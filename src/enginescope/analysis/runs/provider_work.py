@@ -1,7 +1,5 @@
 """What each execution provider did: nodes, subgraphs, time of its kernels."""
 
-from __future__ import annotations
-
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.core.record import Record, copied, replace
 from enginescope.records.run.run import Run

@@ -1,7 +1,5 @@
 """A run with its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ What a request's time consists of: copies, computation, and what lies outside th
 when each part begins and ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

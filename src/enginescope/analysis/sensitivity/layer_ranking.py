@@ -1,7 +1,5 @@
 """Rank layers of an ONNX model: what is converted at once, order by error, front, proposal."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

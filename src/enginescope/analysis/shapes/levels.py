@@ -1,7 +1,5 @@
 """Latency of each shape, the knee, slow shapes, costs of changes, and profiles to build."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

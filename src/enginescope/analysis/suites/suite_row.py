@@ -1,7 +1,5 @@
 """Make a cell's row from its runs and compared outputs, and tell a gate of wrong outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 

@@ -3,8 +3,6 @@
 Speed-up over a baseline backend.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias

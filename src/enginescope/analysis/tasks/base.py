@@ -6,8 +6,6 @@ another package, an entry point of the group ``enginescope.tasks``.
 Names of tasks and their options, found without importing any.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, cast, get_args, get_type_hints

@@ -7,8 +7,6 @@ scores the class of the lower number is the better one.
 Classes by number and by name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -11,8 +11,6 @@ Scale and shift in the space of disparity: Ranftl and others, "Towards Robust Mo
 Estimation", 2020.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ Context", 2014, and cocodataset.org): precision averaged over recall, over ten o
 0.95 and over classes, of the whole set at once. Nothing of it is computed here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Mapping, Sequence

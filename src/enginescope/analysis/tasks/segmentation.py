@@ -9,8 +9,6 @@ out of it; pixels whose target is to be ignored are left out of all.
 Maps at another size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal

@@ -6,8 +6,6 @@ decides what is measured further, and nothing else: what may be claimed comes fr
 whose processes took no part in the selection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 

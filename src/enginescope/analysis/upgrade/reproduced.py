@@ -1,7 +1,5 @@
 """Compare an upgrade with its repetition: verdicts, environments and outputs."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Compare two stacks for one model: a row for outputs, for each metric, and for its layers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

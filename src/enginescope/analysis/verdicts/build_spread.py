@@ -4,8 +4,6 @@ A side that ran a single build says how fast that build is. Another build of the
 as far away as builds differ, which `enginescope lottery` measures.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 What a comparison is checked against.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

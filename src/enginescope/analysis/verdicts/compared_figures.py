@@ -3,8 +3,6 @@
 What a gate can be held to, by the names that ``--metric`` takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import attrgetter
 

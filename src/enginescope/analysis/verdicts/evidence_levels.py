@@ -4,8 +4,6 @@ Printed figures show where a difference lies: on the GPU, in the enqueue, or in 
 have no interval, so nothing here claims that a difference is more than noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from enginescope.analysis.runs.run_view import Runs, RunView

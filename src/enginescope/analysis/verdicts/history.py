@@ -3,8 +3,6 @@
 What of a run's surroundings can change its figures, and what differs between two runs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Warnings and notes on a comparison: of its sides, and of the runs below them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 The recorded noise floor that holds for a comparison, and what it lets it decide.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """The mean ratio of a metric over all models of a report: of a gate, and of an upgrade."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from enginescope.core.record import Record

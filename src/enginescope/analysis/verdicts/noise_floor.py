@@ -1,7 +1,5 @@
 """A machine's noise and detection curve, from a model compared with itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import datetime

@@ -3,8 +3,6 @@
 The processes of two sides round by round, and what each knows of its own median.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The backend ``oip``: a model behind an Open Inference Protocol endpoint, over HTTP or gRPC."""
 
-from __future__ import annotations
-
 from enginescope.backends.base import (
     Availability,
     Feeds,

@@ -7,8 +7,6 @@ others. Code that protoc makes would be tied to versions of protobuf, and so is 
 descriptions of one message in the common pool are an error.
 """
 
-from __future__ import annotations
-
 import ssl
 from functools import cache
 from pathlib import Path

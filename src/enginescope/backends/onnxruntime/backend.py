@@ -3,8 +3,6 @@
 Also cold start from a compiled model: EPContext models of ONNX Runtime's `ModelCompiler`.
 """
 
-from __future__ import annotations
-
 import platform
 from contextlib import nullcontext
 from functools import partial

@@ -4,8 +4,6 @@ The wheel has the runtime a second time, as a library for C. Its session reads a
 that the Python session's request is bound to, so that outputs are where they would be.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import threading

@@ -3,8 +3,6 @@
 ONNX Runtime's words for element types.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

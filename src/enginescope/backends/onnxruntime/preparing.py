@@ -8,8 +8,6 @@ provider that finds its engines by the name of a graph never meets those of anot
 version.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

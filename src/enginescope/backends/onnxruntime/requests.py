@@ -5,8 +5,6 @@ Requests whose tensors lie in the GPU's memory: without copies, and with copies 
 Several requests in flight are threads that share a session and the work of a chunk.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping, Sequence
 from copy import copy

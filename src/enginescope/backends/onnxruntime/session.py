@@ -3,8 +3,6 @@
 Times a request in two ways, interleaved: with copies between host and device, and without.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from array import array

@@ -3,8 +3,6 @@
 Keys and values stay where ONNX Runtime puts them; the logits of a step come to the host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import perf_counter_ns
 from typing import Any

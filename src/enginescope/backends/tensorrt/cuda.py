@@ -1,7 +1,5 @@
 """The CUDA runtime with its errors in our words, and its handles closed when they should be."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from contextlib import ExitStack

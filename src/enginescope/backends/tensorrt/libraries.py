@@ -5,8 +5,6 @@ The engine inspector: what the engine consists of, as TensorRT tells it.
 TensorRT's log goes to standard error as it comes; warnings and errors are kept.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import time

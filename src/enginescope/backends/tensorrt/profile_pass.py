@@ -5,8 +5,6 @@ mode ``gated`` the GPU starts an inference when the host has enqueued all of it,
 inferences are timed before without the profiler: the difference is what the events cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 A specification such as ``trtexec:fp16?workspace=1GiB``: checked, and as flags.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path

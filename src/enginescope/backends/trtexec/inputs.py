@@ -3,8 +3,6 @@
 What an ONNX model asks for, read from the file: trtexec does not say it before it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

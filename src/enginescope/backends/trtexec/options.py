@@ -1,7 +1,5 @@
 """Options of ``trt`` as flags of one version of trtexec, with arguments that the user passes."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 

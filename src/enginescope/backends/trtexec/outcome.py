@@ -1,7 +1,5 @@
 """What a run of trtexec left, as `Measured`."""
 
-from __future__ import annotations
-
 import shlex
 import signal
 from collections.abc import Callable

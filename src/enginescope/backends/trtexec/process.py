@@ -3,8 +3,6 @@
 What trtexec's log says of a run beyond the report: mode, warm-up, inputs and outputs.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """``enginescope sensitivity``: which layers may be FP16 or INT8, and which stay in FP32?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

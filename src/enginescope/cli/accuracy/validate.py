@@ -1,7 +1,5 @@
 """``enginescope validate``: do models and engines still give the right outputs?"""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Parameter types of ``validate``, and what becomes of pictures."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, get_args
 

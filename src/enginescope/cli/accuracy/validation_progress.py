@@ -1,7 +1,5 @@
 """Progress of outputs and comparisons, and of ``depth``: a bar on a terminal, else plain lines."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

@@ -1,7 +1,5 @@
 """``enginescope bench``: measure models, each job in a fresh process."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

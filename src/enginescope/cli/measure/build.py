@@ -1,7 +1,5 @@
 """``enginescope build``: build an ONNX model into an engine; options of the backend by flags."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``enginescope load``: exit code 1 unless an objective is met."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

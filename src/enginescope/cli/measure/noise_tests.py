@@ -1,7 +1,5 @@
 """``enginescope doctor --noise`` and ``--self-test``: which differences this machine detects."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress

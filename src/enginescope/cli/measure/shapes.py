@@ -1,7 +1,5 @@
 """``enginescope shapes``: which shapes to run and build for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

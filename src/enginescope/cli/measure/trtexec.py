@@ -1,7 +1,5 @@
 """``enginescope trtexec``: trtexec's command line, log and files, on TensorRT's Python API."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """``enginescope import``: artifacts of other tools into runs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``enginescope process``: trex's workflow in one command, with trex's file names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

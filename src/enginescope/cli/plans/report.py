@@ -1,7 +1,5 @@
 """``enginescope report``: stored runs into files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

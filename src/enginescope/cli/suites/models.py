@@ -1,7 +1,5 @@
 """``enginescope models``: what a suite's words stand for, and downloads of a user's own list."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``enginescope suite``: many models on many backends, a process for each, resumed where it was."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

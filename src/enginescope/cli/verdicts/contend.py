@@ -1,7 +1,5 @@
 """``enginescope contend``: what each engine loses when several share one GPU or processor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``enginescope gate``: exit code 1 where something got worse than is allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """``enginescope judge``: which of several commands, programs or functions is faster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``enginescope ladder``: why one number is not another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

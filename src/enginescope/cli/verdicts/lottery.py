@@ -1,7 +1,5 @@
 """``enginescope lottery``: how much of a latency's variance is due to the build."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

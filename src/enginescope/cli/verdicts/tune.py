@@ -1,7 +1,5 @@
 """``enginescope tune``: which options make a model fastest, and is the winner real?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

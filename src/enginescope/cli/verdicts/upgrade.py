@@ -3,8 +3,6 @@
 With ``--reproduce``: exit code 1 where a verdict is another one now.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

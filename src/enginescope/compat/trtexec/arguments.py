@@ -5,8 +5,6 @@ Flags of a command line that change nothing: they are said by name.
 Also the help of the verb, from the table of flags.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """Flags of the build, of the devices and of the runtime, as options of the backend ``trt``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

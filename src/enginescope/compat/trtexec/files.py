@@ -3,8 +3,6 @@
 Texts that a run refers to, read while they are there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias

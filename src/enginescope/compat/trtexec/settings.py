@@ -3,8 +3,6 @@
 Rules fill in the shapes that the command line does not name.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

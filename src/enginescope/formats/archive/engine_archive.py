@@ -3,8 +3,6 @@
 It may be a folder: the manifest of a ``.tea`` over every file of it, sealed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import shutil

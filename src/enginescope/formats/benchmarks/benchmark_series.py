@@ -1,7 +1,5 @@
 """What a benchmark tool's file says of one benchmark, and what is written to such a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

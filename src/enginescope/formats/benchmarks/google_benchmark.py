@@ -1,7 +1,5 @@
 """Google Benchmark's ``--benchmark_out_format=json``: repetitions, each the mean of iterations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from functools import partial

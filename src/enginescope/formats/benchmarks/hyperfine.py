@@ -1,7 +1,5 @@
 """hyperfine's ``--export-json``: whole commands, times in seconds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """nvbench's ``--json`` and ``--jsonbin``: summaries, and samples as 32-bit floats beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path, PureWindowsPath

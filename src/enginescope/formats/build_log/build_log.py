@@ -1,7 +1,5 @@
 """A verbose build log, TensorRT 7 to 10, as the story of the build."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

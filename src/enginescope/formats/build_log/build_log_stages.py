@@ -5,8 +5,6 @@ The graph's optimization in a build log: layers after each step, and what was jo
 Also autotuning: formats and tactics tried for each layer, with their times.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal
 

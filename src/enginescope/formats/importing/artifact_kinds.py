@@ -5,8 +5,6 @@ lines; JSON inside JSON strings; and the texts in JSON, such as the outputs of a
 lines of a container's log, which may hold a log or JSON again.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The files of one engine as one run."""
 
-from __future__ import annotations
-
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

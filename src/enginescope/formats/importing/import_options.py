@@ -3,8 +3,6 @@
 Several reports of one engine, such as its build and its timing log, as one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

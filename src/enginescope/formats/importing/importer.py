@@ -3,8 +3,6 @@
 A ledger says what the import read of each file, and what it skipped.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

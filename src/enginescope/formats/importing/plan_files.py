@@ -3,8 +3,6 @@
 What a file is that was given as a plan and is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Readers of other packages, for files that no built-in reader knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Which executed node an ONNX node went into: by names, and by what flows between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

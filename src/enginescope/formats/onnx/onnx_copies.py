@@ -3,8 +3,6 @@
 A user's list of models to download: a link on each line, its checksum and name behind it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

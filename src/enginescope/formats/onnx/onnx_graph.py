@@ -3,8 +3,6 @@
 Also what flows through a model: the tensors between its nodes, in an order to compute them.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -7,8 +7,6 @@ and its generate() models: ``attention_mask``, ``position_ids``, ``past_key_valu
 ``past_0``, ``present.0.key`` or ``present_0``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -5,8 +5,6 @@ Also graphs within graphs, and the values of its weights, wherever it holds them
 Constant nodes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Such a copy shows how far honest rounding moves each output of this model. Nodes
 the rounding, so that weights in other files are never read.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

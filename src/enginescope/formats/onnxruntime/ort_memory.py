@@ -1,7 +1,5 @@
 """Memory that ONNX Runtime's kernels take: what its profile reports, and what their rules give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple

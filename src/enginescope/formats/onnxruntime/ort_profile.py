@@ -5,8 +5,6 @@ host begins and ends to enqueue its kernels, and the GPU runs them later. A trac
 says which work a call enqueued, and how long it took on the GPU.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

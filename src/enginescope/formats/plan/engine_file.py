@@ -5,8 +5,6 @@ tag at 0, the serialization's version at 4, the version of TensorRT at 24. In an
 for RTX the bits at 32 say which compute capabilities can run it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from enginescope.core.errors import FormatError

@@ -1,7 +1,5 @@
 """A user's own figures of layers: a CSV or JSON file of names and values."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath

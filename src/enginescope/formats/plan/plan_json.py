@@ -6,8 +6,6 @@ engine built without detailed profiling verbosity has names in place of layers.
 Also the inspector's output as it stands in a log: lines of text, or JSON among other lines.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence

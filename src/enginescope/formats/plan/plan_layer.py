@@ -1,7 +1,5 @@
 """Layers of a plan JSON, of every TensorRT version: read from it, and written as it has them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

@@ -7,8 +7,6 @@ have spellings of their own. What is not known is ``None``, never a guess and ne
 Tensors of a plan JSON, of every TensorRT version.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Polygraphy's log: the inference time of each runner, and whether the outputs agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A suite as its author wrote it: TOML, YAML, or the older tools' ``model_list.json``."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``output_diff.json``: ours, and files of older scripts, as far as they are understood."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import Any

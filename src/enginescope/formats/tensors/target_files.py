@@ -4,8 +4,6 @@ Also folders with one file for each picture: maps that say what is right for eve
 npz, PNG of 8 or 16 bits, or PFM.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Iterator

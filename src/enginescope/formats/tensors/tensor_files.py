@@ -8,8 +8,6 @@ The file has no types before ours wrote one, and six digits: whole numbers throu
 INT64, others as FP32, whose rounding is of the same size.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

@@ -1,7 +1,5 @@
 """PyTorch's profiler trace (Chrome trace events): GPU time by operator, not layers of an engine."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from operator import itemgetter

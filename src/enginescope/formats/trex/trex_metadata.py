@@ -3,8 +3,6 @@
 Metadata in trex's form (``*.build.metadata.json``, ``*.profile.metadata.json``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

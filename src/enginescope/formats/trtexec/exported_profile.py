@@ -3,8 +3,6 @@
 Also layer times that a script's ``IProfiler`` collected.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from functools import lru_cache

@@ -11,8 +11,6 @@ trtexec subtracts 32-bit floats that count milliseconds since it started, and pr
 step of such a difference doubles whenever that count passes a power of two: 2⁻¹¹ ms from 4.1 s on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Lists of times in foreign JSON, as columns in milliseconds; units that field names end in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -7,8 +7,6 @@ lacks. From it come how ``trt`` reads its options, the arguments for a trtexec b
 verb ``trtexec`` accepts and documents.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """trtexec's log, 7.x to 11.x, build or timing, whole or cut off."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -3,8 +3,6 @@
 The first line describes the run; each further line is one build route, measured once.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -7,8 +7,6 @@ the penalty. A cut that the rank sum of its neighbors does not bear out, or that
 matters, is taken back, the least one first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

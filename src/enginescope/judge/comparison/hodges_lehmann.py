@@ -17,8 +17,6 @@ level of their own in one of eight cases, and then seem not to scatter at all.
 ``benchmarks/statistics/few_processes.py`` says how often it is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

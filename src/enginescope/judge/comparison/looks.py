@@ -8,8 +8,6 @@ inequality, all looks together miss in at most 4 × 1 % + (½ + ¼ + …) × 1 %
 however often somebody continues. The module loads no NumPy: options are declared with its numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

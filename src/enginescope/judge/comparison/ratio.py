@@ -6,8 +6,6 @@ A difference counts when the interval leaves out 1 and the ratio itself is beyon
 Two sides are the same when the whole interval lies within it. Everything else is inconclusive.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -9,8 +9,6 @@ clocks. Their scatter does not show this shared part, so a comparison of two ses
 elsewhere: from earlier sessions of the same job.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

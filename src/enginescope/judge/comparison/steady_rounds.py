@@ -9,8 +9,6 @@ Where one side alone is disturbed, time after time, the cause is that side and n
 Leaving its rounds out would hide that it is unstable, so they count.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -10,8 +10,6 @@ one of the levels do not show. ``docs/explanation/intervals.md``. Values that co
 part as `SteppedDistribution`.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import NormalDist

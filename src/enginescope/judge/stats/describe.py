@@ -1,7 +1,5 @@
 """Statistics of a series of samples: percentiles as in trtexec, outliers, and the histogram."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

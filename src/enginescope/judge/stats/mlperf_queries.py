@@ -4,8 +4,6 @@ How many of the highest latencies may be discarded so that the highest of the re
 confidence, no lower than the percentile.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

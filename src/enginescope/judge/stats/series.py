@@ -3,8 +3,6 @@
 Statistics of samples that cannot change: computed once for as long as the samples are kept.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from functools import wraps

@@ -6,8 +6,6 @@ and its line in `_RULES`.
 Whether a series ends elsewhere than it began.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Whether a start-up is over."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

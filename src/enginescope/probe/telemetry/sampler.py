@@ -1,7 +1,5 @@
 """What is asked of a GPU, whoever answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 

@@ -1,7 +1,5 @@
 """Sources of GPU telemetry, and which of them opens a GPU."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UnsupportedError

@@ -6,8 +6,6 @@ line of JSON for the GPU and one for each sample, as they come: what was sampled
 happens then.
 """
 
-from __future__ import annotations
-
 import select
 import sys
 import time

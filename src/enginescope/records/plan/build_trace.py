@@ -1,7 +1,5 @@
 """How a builder came to an engine: what it joined, tried, timed and chose."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from enginescope.core.record import Record

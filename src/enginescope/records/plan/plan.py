@@ -1,7 +1,5 @@
 """An engine plan, its layers and tensors; and profiles, the layers' times from outside the plan."""
 
-from __future__ import annotations
-
 import math
 from enum import Enum
 from functools import cached_property

@@ -1,7 +1,5 @@
 """When the queries of a load test arrive, and which contenders run at the same time."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from enginescope.core.record import Record

@@ -1,7 +1,5 @@
 """The quantities that are sampled, as a table."""
 
-from __future__ import annotations
-
 from enginescope.core.record import Record
 
 

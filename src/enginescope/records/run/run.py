@@ -1,7 +1,5 @@
 """A run: a job, its result and tensors, and everything needed to believe it."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Literal
 

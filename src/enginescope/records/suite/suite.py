@@ -1,7 +1,5 @@
 """Many models on many backends: what is asked for, one cell of it, and what became of a cell."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Literal, TypeAlias
 

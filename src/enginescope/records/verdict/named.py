@@ -1,7 +1,5 @@
 """Benchmarks of two files, compared by their names."""
 
-from __future__ import annotations
-
 from enginescope.core.record import Record
 from enginescope.judge.verdict import Verdict
 

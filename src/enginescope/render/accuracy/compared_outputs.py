@@ -1,7 +1,5 @@
 """Compared outputs in words, cells and pictures: errors by size, place, channel and sample."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar

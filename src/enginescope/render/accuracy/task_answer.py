@@ -1,7 +1,5 @@
 """The figures of a task, for terminal, Markdown, page and JSON alike."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ document. Its first rows are written into the page for readers without JavaScrip
 that is safe in Markdown, in XML, and in CSV that spreadsheets open.
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import math

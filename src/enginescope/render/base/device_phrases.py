@@ -1,7 +1,5 @@
 """What a GPU reported, and what execution providers did, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from enginescope.analysis.runs.gpu_state import Energy

@@ -1,7 +1,5 @@
 """What is known of a run besides its figures, as (name, value) pairs for people."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

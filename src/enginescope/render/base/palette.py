@@ -6,8 +6,6 @@ colors of their own, after Paul Tol's muted scheme (2021), so that no color of a
 here and a precision there. Amounts are viridis, which Vega knows by name.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Figures as words: the one voice of terminal, page and Markdown; a reader's first figures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """SARIF 2.1.0, for code hosts and editors: what lint finds and what a gate finds."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import PurePath

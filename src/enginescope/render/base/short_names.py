@@ -3,8 +3,6 @@
 `assets/data.js` has the same rule for what the page shows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import takewhile

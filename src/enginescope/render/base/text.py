@@ -1,7 +1,5 @@
 """Screens for the terminal: one run, several runs, any table."""
 
-from __future__ import annotations
-
 import math
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """Tables on the terminal, without what the screens of runs need."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from io import StringIO

@@ -1,7 +1,5 @@
 """Where an error starts and what to keep in FP32, for terminal, Markdown, page and JSON alike."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

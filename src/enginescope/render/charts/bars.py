@@ -1,7 +1,5 @@
 """Bar charts: layers by time, time by type, and waterfalls of totals and steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first

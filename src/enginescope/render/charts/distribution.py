@@ -1,7 +1,5 @@
 """How latency is distributed."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Error against time: the choices that no other one beats in both are joined by a line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

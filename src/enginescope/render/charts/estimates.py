@@ -1,7 +1,5 @@
 """Estimates with their intervals, one below the other, on one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from enginescope.analysis.runs.run_view import RunView

@@ -1,7 +1,5 @@
 """Several series of samples over each other, on one scale; sides, and medians of processes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import chain, pairwise

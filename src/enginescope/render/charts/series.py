@@ -1,7 +1,5 @@
 """Latency and memory of a run over time, short enough to draw, and how series are told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

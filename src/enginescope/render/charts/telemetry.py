@@ -1,7 +1,5 @@
 """What GPUs reported over time: one picture for each quantity, one line for each run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The answer of a comparison, for terminal, Markdown, JSON, CSV and notebook alike."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A comparison as one HTML file that needs no network and reads without JavaScript."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 from typing import Any

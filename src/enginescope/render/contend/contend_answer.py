@@ -1,7 +1,5 @@
 """The answer of a contention test, for terminal, Markdown, CSV, page and JSON alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from enginescope.analysis.claims.run_claims import level_cell, note

@@ -1,7 +1,5 @@
 """A benchmark of depth-estimation models: terminal, JSON and its three pictures."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Charts: their parts, tooltips, and images as PNG and SVG."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """What every page shares: its frame, its policy against network access, its scripts and styles."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """The answer of a ladder, for terminal, Markdown, page and JSON alike, and its waterfall."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

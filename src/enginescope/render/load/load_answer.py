@@ -1,7 +1,5 @@
 """The answer of a load test, for terminal, Markdown, page and JSON alike."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from enginescope.analysis.claims import run_claims as claims

@@ -1,7 +1,5 @@
 """The memory of an engine as plain values, for a JSON document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

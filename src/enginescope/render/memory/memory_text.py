@@ -1,7 +1,5 @@
 """The memory of an engine in words: parts, the peak, its tensors, findings, and what fits."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """The report as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.runs.run_view import RunView

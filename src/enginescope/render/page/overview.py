@@ -1,7 +1,5 @@
 """What a report over several runs begins with: all of them over each other, and the fastest."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Every section in its order: tabs of the page, parts of the Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from enginescope.core.record import Record

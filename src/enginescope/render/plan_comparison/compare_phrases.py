@@ -5,8 +5,6 @@ say which layers take less time, not which side is faster. Layers *differ* in ho
 *difference* is one of times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.plan_comparison.comparison import (

@@ -1,7 +1,5 @@
 """The tables of a comparison, as text cells; where they are shown they are fitted and styled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, LayerComparison

@@ -1,7 +1,5 @@
 """A build on one screen; formats and evidence of a builder's choices, in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

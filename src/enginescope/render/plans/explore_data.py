@@ -3,8 +3,6 @@
 Real stamps stay apart from what is laid end to end: each is a process whose name says which it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any

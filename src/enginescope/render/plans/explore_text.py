@@ -1,7 +1,5 @@
 """A plan looked into, on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType

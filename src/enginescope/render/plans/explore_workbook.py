@@ -1,7 +1,5 @@
 """A plan looked into, as an Excel workbook, which opens without running anything."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Findings as rows for a table, as JSON, and as SARIF for code hosts and editors."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

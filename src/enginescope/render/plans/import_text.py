@@ -1,7 +1,5 @@
 """An import on the terminal: what was read of each file, and the notices of many runs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

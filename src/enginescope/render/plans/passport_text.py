@@ -1,7 +1,5 @@
 """A passport on one screen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType

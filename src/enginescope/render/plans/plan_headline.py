@@ -3,8 +3,6 @@
 How many layers launch kernels, and what of the others took time, in words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import PurePath

@@ -3,8 +3,6 @@
 The first column of each has the names of its rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 

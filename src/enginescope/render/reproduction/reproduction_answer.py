@@ -1,7 +1,5 @@
 """The answer of an upgrade that ran again, for terminal, Markdown, page, notebook and JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from enginescope.core.record import replace

@@ -1,7 +1,5 @@
 """What the first screen shows of layers: their time, where to look, and what the rules found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

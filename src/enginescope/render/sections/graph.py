@@ -1,7 +1,5 @@
 """The plan as a graph to walk in: a section, and a page of its own for a frame in another page."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from markupsafe import Markup

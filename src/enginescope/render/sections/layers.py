@@ -1,7 +1,5 @@
 """A plan's layers: tactics, reformats, memory, precisions, nodes, and limits of the GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Sections of a run: its build, latency, throughput, time line, GPU, providers, machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from enginescope.analysis.claims.run_claims import highest, value_text

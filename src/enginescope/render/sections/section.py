@@ -1,7 +1,5 @@
 """What a section of the page is."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from enginescope.core.record import Record, replace

@@ -1,7 +1,5 @@
 """The answer of a self-test, for terminal, Markdown, page and JSON alike."""
 
-from __future__ import annotations
-
 from datetime import datetime, timezone
 
 from enginescope.judge.units import counted, format_significant, format_span

@@ -1,7 +1,5 @@
 """What layers lose in a lower precision, for terminal, Markdown, CSV, page and JSON alike."""
 
-from __future__ import annotations
-
 from shlex import quote
 
 from enginescope.judge.units import counted, format_ms, format_significant

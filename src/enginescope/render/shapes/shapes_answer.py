@@ -1,7 +1,5 @@
 """The answer of a sweep of shapes, for terminal, Markdown, CSV, page and JSON alike."""
 
-from __future__ import annotations
-
 import shlex
 
 from enginescope.judge.samples import Interval

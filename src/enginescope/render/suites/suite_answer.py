@@ -1,7 +1,5 @@
 """What a suite found: the answer, the cells in words, and the tables of a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

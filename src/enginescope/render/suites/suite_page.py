@@ -1,7 +1,5 @@
 """A suite as one HTML file that needs no network and reads without JavaScript."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Error against time, one picture a model, with the backends that none beats in both."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import islice
 

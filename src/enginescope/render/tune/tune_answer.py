@@ -1,7 +1,5 @@
 """The answer of a search for the fastest options, for terminal, files, page and JSON alike."""
 
-from __future__ import annotations
-
 from enginescope.judge.units import counted, format_ms
 from enginescope.judge.verdict import VerdictKind, excluded_pct, none_above
 from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport

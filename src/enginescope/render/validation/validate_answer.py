@@ -1,7 +1,5 @@
 """The answer of a comparison of outputs: for terminal, Markdown, page, JSON and reports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

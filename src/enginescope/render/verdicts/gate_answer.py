@@ -1,7 +1,5 @@
 """The answer of a gate, for terminal, Markdown, page, JSON, JUnit and SARIF alike."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import PurePath

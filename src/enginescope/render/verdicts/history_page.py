@@ -1,7 +1,5 @@
 """Histories as one HTML file that needs no network and reads without JavaScript; their chart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import chain

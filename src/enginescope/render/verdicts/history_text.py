@@ -1,7 +1,5 @@
 """A job's history in words, on the terminal with a plot of dots, and as JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import log

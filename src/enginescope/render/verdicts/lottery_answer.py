@@ -1,7 +1,5 @@
 """The answer of a lottery of builds, for terminal, Markdown, page and JSON alike."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

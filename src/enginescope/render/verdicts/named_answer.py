@@ -1,7 +1,5 @@
 """The answer of two files of benchmarks, compared by name: a row each, the largest change first."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from enginescope.core.jsonio import encode

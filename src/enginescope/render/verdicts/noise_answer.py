@@ -1,7 +1,5 @@
 """The answer on a machine's noise, for terminal, JSON and notebook alike."""
 
-from __future__ import annotations
-
 import math
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices

@@ -1,7 +1,5 @@
 """The answer of a search among releases: a text that an issue report can take as it is."""
 
-from __future__ import annotations
-
 import shlex
 
 from enginescope.records.verdict.upgrade import (

@@ -3,8 +3,6 @@
 Layer times are of one process a side, so that they explain a difference and decide nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.plan_comparison.layer_changes import Cause

@@ -1,7 +1,5 @@
 """The answer of measured sides, for terminal, Markdown, page, JSON, CSV and notebook alike."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -3,8 +3,6 @@
 What the sides of a comparison are called; a mean over models.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase

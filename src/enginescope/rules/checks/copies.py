@@ -1,7 +1,5 @@
 """Rules on layers that copy data, and lose time with it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Rules on kernels that TensorRT did not fuse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Rules on the types of layers, and on Q/DQ."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

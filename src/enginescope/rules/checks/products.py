@@ -1,7 +1,5 @@
 """Rules on convolutions and matrix products that do not use tensor cores well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from enginescope.analysis.roofline.layer_work import matrix_product_of

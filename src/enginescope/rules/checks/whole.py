@@ -1,7 +1,5 @@
 """Rules on the whole engine: shapes, launches, batch and times."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

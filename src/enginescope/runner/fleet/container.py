@@ -1,7 +1,5 @@
 """A container of this machine that runs a module on the file of a task."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Another Python of this machine that does cells: other versions of the libraries, side by side."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

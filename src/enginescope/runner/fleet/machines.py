@@ -4,8 +4,6 @@ Two cells on one machine do not disturb each other only where each has a GPU of 
 on the processor has a machine to itself, and so has one that asks for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeVar

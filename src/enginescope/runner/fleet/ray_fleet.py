@@ -5,8 +5,6 @@ of one machine. A task is bound to its machine and takes what the cell needs of 
 other users are kept away as well.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import secrets

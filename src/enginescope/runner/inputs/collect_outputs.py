@@ -1,7 +1,5 @@
 """Ask a fresh process: for the outputs of one side, or for what an engine consists of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

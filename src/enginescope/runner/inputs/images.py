@@ -4,8 +4,6 @@ OpenCV's filters look at the neighbors of a pixel's center whatever the scale, w
 average over all that becomes one pixel; models trained behind OpenCV need the former.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

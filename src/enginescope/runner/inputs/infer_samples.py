@@ -1,7 +1,5 @@
 """In the worker: many samples through one session, each answer on disk before the next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Feeds for one sample: what files and pictures give, the rest random; names that no model has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence, Set
 from pathlib import Path

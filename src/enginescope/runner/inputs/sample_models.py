@@ -4,8 +4,6 @@ Made when first asked for, from a fixed seed, so that they need no download and 
 measures the same computation. The weights are random; the outputs mean nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

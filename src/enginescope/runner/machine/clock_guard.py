@@ -6,8 +6,6 @@ The pipe ends with the other process however that one dies, so nothing but a kil
 GPU locked; and then its entry in the register says so.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

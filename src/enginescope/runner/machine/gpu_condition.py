@@ -1,7 +1,5 @@
 """The GPUs of jobs: notices on a measured run, and waiting until they are cool."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

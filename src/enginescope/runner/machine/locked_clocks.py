@@ -1,7 +1,5 @@
 """GPU clocks held while jobs run, and free again afterwards, whatever happens."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

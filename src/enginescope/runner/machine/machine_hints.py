@@ -1,7 +1,5 @@
 """What would make figures from this machine steadier, and the command that does it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

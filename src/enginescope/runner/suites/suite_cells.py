@@ -1,7 +1,5 @@
 """Cells of a suite: which are to be run, and how, in order or side by side in worker slots."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Its words stand for files, patterns, folders, or bundled models.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

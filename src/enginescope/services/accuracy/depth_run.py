@@ -1,7 +1,5 @@
 """The steps of ``depth``: bindings, maps, figures, then times and the GPU, each side by itself."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ Kernels differ in how they round, so that one rounded copy is too little: there 
 `ORDERS`.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from os import fspath

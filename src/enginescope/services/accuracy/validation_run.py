@@ -1,7 +1,5 @@
 """The steps of a comparison of answers: bindings first, then answers, then their differences."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

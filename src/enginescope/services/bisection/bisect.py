@@ -1,7 +1,5 @@
 """Bisection of the sides that fail: where an error starts, and the part of the model around it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

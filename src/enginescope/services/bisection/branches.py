@@ -1,7 +1,5 @@
 """Copies of models: with marked tensors, or without If and Loop, as the reference decides."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """What to keep in FP32: the ways to do it, and proposals that are built and measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

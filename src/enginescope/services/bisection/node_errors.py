@@ -1,7 +1,5 @@
 """What each node of a side adds to the error by itself: given the reference's values."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The steps of a search for where an error starts: marked copies, answers, their differences."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

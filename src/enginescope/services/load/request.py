@@ -1,7 +1,5 @@
 """What ``load`` is asked for, and what it reports while it works."""
 
-from __future__ import annotations
-
 import re
 from os import fspath
 from pathlib import Path

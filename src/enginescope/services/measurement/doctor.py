@@ -1,7 +1,5 @@
 """Report what this machine can measure with, and what to install for the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from os import PathLike

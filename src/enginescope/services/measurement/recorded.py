@@ -1,7 +1,5 @@
 """Rounds and folders in the store that a measurement of the same jobs goes on from."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Rounds of fresh processes: jobs as the sides of an experiment of the judge, each run stored."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Memory: what fills it and when, of a plan, of a stored run, or of a model measured for it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

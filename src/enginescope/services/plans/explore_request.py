@@ -3,8 +3,6 @@
 Imports no NumPy, so that help needs none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path

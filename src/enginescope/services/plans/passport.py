@@ -1,7 +1,5 @@
 """Passport: what is known of an engine without loading it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from os import PathLike

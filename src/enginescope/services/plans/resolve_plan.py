@@ -1,7 +1,5 @@
 """Resolve what a user names: a plan, an engine, a folder, an archive, or a run; open a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar

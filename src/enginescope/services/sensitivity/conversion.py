@@ -1,7 +1,5 @@
 """Models of which some layers are in a lower precision, and their outputs against those of FP32."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The search: each layer alone, then more and more layers together, and the time of each model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import median
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Run one cell of a suite: compare its outputs with the reference, measure it, return its row."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone

@@ -4,8 +4,6 @@ So does one that fails: its outcome is kept like outputs. Cells that have no pro
 them in a folder, which is of one session: a new one begins without outputs.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

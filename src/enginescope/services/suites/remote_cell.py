@@ -5,8 +5,6 @@ the second. With a third argument, ``attended``, it exits as soon as its standar
 calls `run_remote_cell`. A failure inside the cell is a row that goes back.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import stat

@@ -1,7 +1,5 @@
 """One session of a suite, here or on other machines: each cell is stored as it ends."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What ``tune`` is asked for, and the combinations of backend, options and batch that it means."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Outputs of alternatives against those of the default, with the same inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from time import perf_counter
 

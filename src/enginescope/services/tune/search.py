@@ -1,7 +1,5 @@
 """The search: rounds of one process of each alternative that is left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from time import perf_counter

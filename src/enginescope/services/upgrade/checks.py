@@ -1,7 +1,5 @@
 """The steps of an upgrade: outputs of all models first, then figures, model by model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

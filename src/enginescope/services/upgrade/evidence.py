@@ -1,7 +1,5 @@
 """The bundle that an upgrade leaves as its evidence: runs, inputs and outputs, written and read."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

@@ -1,7 +1,5 @@
 """Releases of a package: those of the index, each installed in an environment of its own."""
 
-from __future__ import annotations
-
 import re
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """How long an upgrade will probably still take, from what it took so far."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean, median
 from time import perf_counter

@@ -4,8 +4,6 @@
 writes the second, and exits as soon as its standard input ends.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The two stacks of an upgrade: Pythons and containers that run jobs, and outputs of each."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

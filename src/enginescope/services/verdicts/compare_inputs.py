@@ -1,7 +1,5 @@
 """Resolve the sides of a comparison: the processes of each, and its plan if it has one."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

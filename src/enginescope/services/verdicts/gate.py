@@ -1,7 +1,5 @@
 """Compare runs with a baseline, job by job, and report what regressed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import get_args
 

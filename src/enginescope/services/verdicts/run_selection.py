@@ -1,7 +1,5 @@
 """Select runs by name: a folder, a file, a suite, a tag, an id, a model."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike, fspath

@@ -5,8 +5,6 @@ in a third. A run that was saved is added so too. Nothing is created, repaired o
 `index_repair` and `database_store` do that where something is not as it should be.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from contextlib import closing

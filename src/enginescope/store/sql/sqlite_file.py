@@ -3,8 +3,6 @@
 Why an index cannot be used, where the cause decides what to do.
 """
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

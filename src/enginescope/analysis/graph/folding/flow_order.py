@@ -4,8 +4,6 @@ What folding asks of a graph's nodes: their modules, what they are alike in, who
 Folding by the modules that ONNX names tell.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A plan's graph, folded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Where everything of a graph lies.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -10,8 +10,6 @@ fault that the authors' erratum of 2020 mends.
 Which edges to turn around so that no cycle is left.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import defaultdict

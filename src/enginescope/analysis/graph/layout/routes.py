@@ -3,8 +3,6 @@
 Layers of the drawing for an acyclic graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush

@@ -7,8 +7,6 @@ A provider without FP16 kernels gets casts around each node, and the optimizer r
 ONNX Runtime then runs the converted model in FP32, which a notice says.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -8,8 +8,6 @@ The converter puts a cast to FP16 behind each node that it leaves out, and one b
 what FP16 cannot hold is lost between two nodes that were left out because of it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -4,8 +4,6 @@ ModelOpt pins an ONNX Runtime of its own, so it never shares one with what is me
 interpreter of its environment is named, and started as a child.
 """
 
-from __future__ import annotations
-
 import logging
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence

@@ -15,8 +15,6 @@ before the large weights are read, and large weights are written to a file of th
 A model with the shapes of its tensors inferred, symbols kept: what ort-trt may ask for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

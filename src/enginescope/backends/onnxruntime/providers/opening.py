@@ -7,8 +7,6 @@ The log goes to standard error from C++, so the descriptor itself is turned to a
 A model of a newer IR version than this ONNX Runtime knows is read as one that it knows.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -12,8 +12,6 @@ a process of its own, because a provider's libraries write to standard error and
 process with them.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -7,8 +7,6 @@ An option that is not in the tables is handed on, with a notice: a newer ONNX Ru
 ONNX Runtime's exceptions, in our words.
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterator, Mapping

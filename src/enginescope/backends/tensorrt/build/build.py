@@ -3,8 +3,6 @@
 Engines whose weights were left out of the plan.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Set the options of a build on TensorRT's builder configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any

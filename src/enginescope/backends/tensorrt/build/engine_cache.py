@@ -6,8 +6,6 @@ The report is written last: a folder without it is an unfinished one.
 The timing cache: tactics timed once for a GPU are not timed again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

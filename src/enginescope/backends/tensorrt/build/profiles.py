@@ -1,7 +1,5 @@
 """Optimization profiles: the shapes an engine is built for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ eight; the axis of the channels is the third from the end, with ``D`` in the nam
 memory is page-locked on the host and plain on the device.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

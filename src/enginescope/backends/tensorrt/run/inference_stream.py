@@ -8,8 +8,6 @@ enqueues short layers more slowly than the GPU runs them, and the GPU's waiting 
 of the layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial

@@ -3,8 +3,6 @@
 The order of the calls is that of the recorders in Python, which stay as the reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any

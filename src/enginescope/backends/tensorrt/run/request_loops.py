@@ -11,8 +11,6 @@ enqueues the other. Without copies a query is nothing but two event records, the
 what the interpreter adds stays below a few microseconds.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """A loaded engine, ready to answer requests."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from itertools import pairwise

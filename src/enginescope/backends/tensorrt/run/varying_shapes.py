@@ -5,8 +5,6 @@ buffers, which change places after each token. Only tokens, masks, positions and
 last token are copied.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from time import perf_counter_ns

@@ -3,8 +3,6 @@
 The section on the GPU, and the version line after it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime

@@ -5,8 +5,6 @@ What trtexec says between the device and the measurement: parsing, building, loa
 Also the JSON files of trtexec's ``--export…`` flags, strict, with what trtexec leaves out beside.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

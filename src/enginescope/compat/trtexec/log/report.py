@@ -1,7 +1,5 @@
 """All that trtexec prints of a run, from the engine to its performance report and layer times."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The charts of a plan, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from enginescope.analysis.plans.plan_view import PlanView

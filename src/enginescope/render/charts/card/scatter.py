@@ -1,7 +1,5 @@
 """Layers by two quantities."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 from operator import itemgetter

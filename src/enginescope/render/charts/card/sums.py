@@ -1,7 +1,5 @@
 """Sums over layers: memory, time by type and tactic, shares of precisions."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 

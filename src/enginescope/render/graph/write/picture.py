@@ -1,7 +1,5 @@
 """From a plan to pictures of it: which part, words, colors and layout; a drawing as PNG."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A drawing as one SVG file: no script, no outside reference."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
