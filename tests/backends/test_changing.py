@@ -1,7 +1,5 @@
 """Changes between shapes in one session: order, first visits, what a failure leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Contenders meet, share one window, and keep what lies within it."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A file that an option names is looked for before a process or a library is."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.base import Demanding, check_named_files

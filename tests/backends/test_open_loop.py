@@ -1,7 +1,5 @@
 """The load test: what a stall leaves in the queries after it, and who is late."""
 
-from __future__ import annotations
-
 import threading
 import time
 

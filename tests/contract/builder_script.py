@@ -4,8 +4,6 @@ The same calls are made of TensorRT for RTX and of the stand-in. A value that no
 other (bytes of a plan, texts of a log, numbers of a machine) is not printed, an error by its kind.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -3,8 +3,6 @@
 Runs with nothing but the standard library, in the Python that the bindings are for.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Every symbol of TensorRT and CUDA that the product uses, and in which versions it is."""
 
-from __future__ import annotations
-
 #: Symbol -> (first, last) of the recorded versions that have it; ``None``: the newest too.
 SYMBOLS: dict[str, tuple[str, str | None]] = {
     "Builder": ("8.6.0", None),

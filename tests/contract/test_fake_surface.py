@@ -1,7 +1,5 @@
 """The stand-ins have no name, value or parameter that the real bindings of the version have not."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

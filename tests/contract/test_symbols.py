@@ -1,7 +1,5 @@
 """What the product uses is in every version that it is for, or is asked for before it is used."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

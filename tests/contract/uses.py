@@ -4,8 +4,6 @@ The objects of the bindings have no types that a reader of source could follow, 
 as theirs when it stands in any recorded list and not in `table.OURS`.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from functools import lru_cache

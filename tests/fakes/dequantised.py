@@ -1,7 +1,5 @@
 """A model whose weights are held in INT8, as one of FP32: quantizers out, weights folded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

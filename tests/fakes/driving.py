@@ -1,7 +1,5 @@
 """TensorRT's and CUDA's calls in the order in which any program makes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

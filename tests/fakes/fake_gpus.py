@@ -1,7 +1,5 @@
 """GPUs with clocks that tests and the processes they start share; see ``clocks_site/pynvml.py``."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

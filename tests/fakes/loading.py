@@ -3,8 +3,6 @@
 Every load is a fresh device and a fresh TensorRT: nothing is shared between two tests.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

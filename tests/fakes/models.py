@@ -1,7 +1,5 @@
 """Small ONNX models, each for one thing that TensorRT treats its own way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Written from the protocol alone, so that it agrees with the client only where both follow it.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

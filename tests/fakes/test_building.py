@@ -1,7 +1,5 @@
 """The stand-in builds as TensorRT does, and refuses what TensorRT refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes import models

@@ -1,7 +1,5 @@
 """The stand-in of the CUDA runtime keeps CUDA's promises, and no more than those."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stand-in has no name that nvidia-ml-py has not."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """The stand-in runs plans: true answers, in time, and the errors that TensorRT would give."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A failed build says whether memory or an implementation was missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@
 the backend that this TensorRT needs, such as ``tactic_sources=-CUDNN,-CUBLAS``.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

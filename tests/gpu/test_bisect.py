@@ -1,7 +1,5 @@
 """Where an engine's error starts, and what mends it, on a real GPU."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path

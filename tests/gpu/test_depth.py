@@ -4,8 +4,6 @@ Its weights may be random: what is asked is that both engines see the same, that
 known depth are those computed alone, and that the GPU was sampled.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

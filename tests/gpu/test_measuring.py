@@ -1,7 +1,5 @@
 """What is measured on a real GPU, held against itself and against ONNX Runtime."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

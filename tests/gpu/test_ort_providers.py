@@ -5,8 +5,6 @@ Runtime was built with. ``ENGINESCOPE_GPU_ORT_OPTIONS``: options they need here,
 ``leftover=cpu&trt_tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&trt_builder_optimization_level=1``.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

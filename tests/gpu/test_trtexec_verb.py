@@ -1,7 +1,5 @@
 """trtexec's command line on a real GPU: what it printed is what its files hold."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

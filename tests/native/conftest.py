@@ -1,7 +1,5 @@
 """The loop in C, compiled for these tests, and a CUDA driver without a GPU."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess

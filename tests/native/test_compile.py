@@ -1,7 +1,5 @@
 """The compiler of the loop: a broken one is named, whatever is asked of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The library, its programs, and what is said where it is not there."""
 
-from __future__ import annotations
-
 import re
 import threading
 from pathlib import Path

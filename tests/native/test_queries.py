@@ -1,7 +1,5 @@
 """The loops in C and in Python: the same calls in the same order, and the same figures."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 from typing import Any

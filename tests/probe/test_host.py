@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.probe.host import (
     container_kind,
     cpu_model,

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.probe import host
 from enginescope.probe.host import LoadMeter
 

@@ -1,7 +1,5 @@
 """What a real GPU's runs say: three engines sampled, energy repeated, fp32 and fp16 in turn."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path

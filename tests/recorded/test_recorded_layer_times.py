@@ -1,7 +1,5 @@
 """Layer times of an H100 behind the gate, beside Nsight Compute's times of the same kernels."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import tarfile

@@ -1,7 +1,5 @@
 """Nodes of MobileNet-V2 on ONNX Runtime's CUDA provider, recorded on an H100 with CUPTI and ncu."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path

@@ -4,8 +4,6 @@ A test is named by its file under ``tests/`` and its function. `test_counterpart
 to the files.
 """
 
-from __future__ import annotations
-
 #: trex's test -> ours.
 ITS_TESTS: dict[str, tuple[str, ...]] = {
     "test_activations::test_create_activations": (

@@ -1,7 +1,5 @@
 """trex's example engines, and what trex 0.2.1 says of them."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path

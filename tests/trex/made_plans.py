@@ -1,7 +1,5 @@
 """Small plans for the defects: a layer in a line, as TensorRT writes it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of counterparts names tests that exist, and leaves none of ours out."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import lru_cache

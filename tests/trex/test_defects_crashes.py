@@ -1,7 +1,5 @@
 """Plans and buttons that end trex with a traceback."""
 
-from __future__ import annotations
-
 import csv
 import io
 

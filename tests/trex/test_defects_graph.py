@@ -1,7 +1,5 @@
 """Pictures that trex's DOT text makes impossible or wrong."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

@@ -1,7 +1,5 @@
 """Times that trex gives to the wrong layer, or to none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that trex refuses or misreads (its faults in input handling)."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

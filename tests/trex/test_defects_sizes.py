@@ -1,7 +1,5 @@
 """Bytes that trex counts as 0, as less than 0, or on the wrong side."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.analysis.plans.plan_view import PlanView

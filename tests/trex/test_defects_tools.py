@@ -1,7 +1,5 @@
 """trex's programs around the library."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The figures behind each chart of trex's report card; the charts are tested in render/."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures that trex has of its examples, or docs/contributing/goldens-differences.md has it."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Counterparts of trex's tests, on its two test plans."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What ends trex with a traceback, from layers without outputs to unknown types: none does here."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """The Open Inference Protocol over gRPC: the published messages byte by byte, and real sockets."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests to an Open Inference Protocol endpoint, over real sockets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ an engine by the name of the graph alone, as the real one does, and one of anoth
 here as there.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

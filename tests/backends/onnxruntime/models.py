@@ -1,7 +1,5 @@
 """Tiny ONNX models for tests. Both versions are fixed: onnx writes newer ones than are read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a request passes its tensors, and several requests in flight."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Models as they come: types that NumPy lacks, newer IR versions, no items, odd outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Providers of a GPU, with a runtime that stands in for one."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

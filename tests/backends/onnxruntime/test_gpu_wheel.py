@@ -1,7 +1,5 @@
 """The real GPU wheel on a machine without CUDA or TensorRT: `unsupported`, never a latency."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The trace of CUDA's calls, on a stand-in for cupti-python that hands out given records."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import time

@@ -1,7 +1,5 @@
 """Requests of ONNX Runtime's C API: the same outputs and figures as from Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The graph that ONNX Runtime optimizes, stored: the same outputs, no second optimization."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What can be asked of a provider, refused before anything starts."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.onnxruntime.options import fp16_way

@@ -1,7 +1,5 @@
 """Entries of what was made ready, where several processes make the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Importing ONNX Runtime leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

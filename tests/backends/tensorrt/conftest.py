@@ -1,7 +1,5 @@
 """The stand-in for TensorRT and CUDA, in this process or in the workers it starts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

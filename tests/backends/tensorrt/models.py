@@ -1,7 +1,5 @@
 """Small ONNX models for the backend, beside those of the stand-in's own tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

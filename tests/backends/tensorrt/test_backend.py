@@ -1,7 +1,5 @@
 """Engines built and measured on the stand-in, of each version."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

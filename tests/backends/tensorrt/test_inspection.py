@@ -1,7 +1,5 @@
 """What the inspector and the profiler tell, and what is made of it when they do not."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

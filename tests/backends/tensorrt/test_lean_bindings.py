@@ -1,7 +1,5 @@
 """The lean bindings have methods whose types they lack; calling one raises. Seen with 10.16.1."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.tensorrt.libraries import Libraries, inspect

@@ -1,7 +1,5 @@
 """What is said where TensorRT or the CUDA runtime is missing, or does not load."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import SimpleNamespace

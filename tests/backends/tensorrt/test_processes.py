@@ -1,7 +1,5 @@
 """Jobs in processes of their own: builds, kept engines, deaths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

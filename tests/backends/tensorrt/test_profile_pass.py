@@ -1,7 +1,5 @@
 """Layer times: behind the gate, as trtexec takes them, and where the gate cannot be had."""
 
-from __future__ import annotations
-
 from time import monotonic
 
 import numpy as np

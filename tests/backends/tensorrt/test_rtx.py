@@ -1,7 +1,5 @@
 """TensorRT for RTX on GPUs that it serves, on others, and on none: on the stand-in."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The telemetry pass of an engine, on the stand-ins for TensorRT, CUDA and NVML."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A trtexec for tests: a script on $TRTEXEC, and the models that go to it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

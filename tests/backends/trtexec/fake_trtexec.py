@@ -5,8 +5,6 @@ for. FAKE_TRTEXEC_VERSION: 8.6.1, 10.16.0, 11.1.0 …; FAKE_TRTEXEC_FAULT: see `
 FAKE_TRTEXEC_KEEP: a folder that gets the arguments and the inputs as they were read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Jobs on trtexec, measured in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which flags trtexec takes, by version: from the option parser in its source, 8.0 to 11.1."""
 
-from __future__ import annotations
-
 #: Taken by every version from 8.6 on.
 ALWAYS = """
     allowGPUFallback avgRuns avgTiming buildDLAStandalone builderOptimizationLevel consistency

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.registry import backend_names, load_backend, parse_backend

@@ -1,7 +1,5 @@
 """docs/reference/trtexec-binary.md names options that are refused, notices, places."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

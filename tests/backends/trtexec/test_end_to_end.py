@@ -1,7 +1,5 @@
 """The backend as a user runs it: a worker process, the command line, the store."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

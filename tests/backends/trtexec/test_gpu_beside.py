@@ -1,7 +1,5 @@
 """The GPU while a trtexec works: stand-ins for it and for NVML."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

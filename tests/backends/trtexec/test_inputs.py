@@ -1,7 +1,5 @@
 """What trtexec is fed: the arrays that every backend gets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper

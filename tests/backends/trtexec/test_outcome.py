@@ -1,7 +1,5 @@
 """What trtexec left, as a result: by version, and with every kind of damage."""
 
-from __future__ import annotations
-
 import shlex
 
 import numpy as np

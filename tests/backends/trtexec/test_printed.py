@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.backends.trtexec.process import (
     bindings,
     capture_failed,

@@ -1,7 +1,5 @@
 """Hand-made command lines and runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

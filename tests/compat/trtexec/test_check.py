@@ -1,7 +1,5 @@
 """A command line of trtexec, checked anywhere and written for a version."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.arguments import check, check_known, checked_line

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.compat.trtexec.settings import job_of
 from enginescope.records.run.job import InputShape, Mode, StopRule, Subject, WarmUp
 from tests.compat.trtexec.runs import settings

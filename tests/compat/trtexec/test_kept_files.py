@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.compat.trtexec.files import KeptTexts, kept_texts
 from enginescope.records.run.run import Artifact
 from tests.compat.trtexec.runs import measured, settings

@@ -1,7 +1,5 @@
 """What ``enginescope process`` left on an H200 with TensorRT 8.6, read back without a GPU."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

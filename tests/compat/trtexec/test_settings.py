@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.arguments import flags_of_loaded

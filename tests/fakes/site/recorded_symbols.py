@@ -1,7 +1,5 @@
 """What the real bindings have, by version: the lists in ``tests/data/tensorrt-symbols``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Archives: written, read back, damaged, and as trex writes them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile

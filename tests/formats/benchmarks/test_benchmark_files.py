@@ -1,7 +1,5 @@
 """Files of hyperfine, Google Benchmark and nvbench as runs: tool, unit, samples or printed only."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Files as they lie in public repositories: each opens with its tool, its version, its figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

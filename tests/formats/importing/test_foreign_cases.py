@@ -1,7 +1,5 @@
 """Files of strangers: every summary layout behind every prefix, and every container around JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.formats.importing.import_options import is_of_build, merge_reports
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary

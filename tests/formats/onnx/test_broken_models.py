@@ -1,7 +1,5 @@
 """Models that are protobuf messages, and that no runtime would load: a result or a named error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lists of links."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError

@@ -1,7 +1,5 @@
 """Rounded copies round as their type does, and nothing but weights and activations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The TensorRT 11 schema against the strings of a library that writes it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Polygraphy's log: a run for each runner, with its mean and what it runs on."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError

@@ -1,7 +1,5 @@
 """Suite files that no parser survives unaided."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

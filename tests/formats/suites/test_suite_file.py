@@ -1,7 +1,5 @@
 """Suite files: what they say, and what is wrong with them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A trace of PyTorch: GPU time by operator, and never layers of an engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is written in trex's form is read back to the same facts."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

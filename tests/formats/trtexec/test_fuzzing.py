@@ -1,7 +1,5 @@
 """Any bytes give a result or a `FormatError`, nothing else."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Times that a script's IProfiler collected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

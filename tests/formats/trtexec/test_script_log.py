@@ -1,7 +1,5 @@
 """Logs of scripts that use TensorRT: an engine each, with the layers that they print."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

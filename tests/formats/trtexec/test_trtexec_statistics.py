@@ -1,7 +1,5 @@
 """Statistics of exported times against trtexec's printed ones, to the printed digit."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The JSON lines of trtexec's build-route tuner."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.formats.trtexec.time_columns import is_times, split_unit

@@ -1,7 +1,5 @@
 """Logs as terminals, redirections and several processes at once leave them."""
 
-from __future__ import annotations
-
 from itertools import chain, zip_longest
 from pathlib import Path
 

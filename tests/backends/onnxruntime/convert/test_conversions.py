@@ -1,7 +1,5 @@
 """AutoCast in an interpreter of its own, shapes inferred, and a converted model end to end."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

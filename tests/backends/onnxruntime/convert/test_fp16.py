@@ -1,7 +1,5 @@
 """Models converted to FP16: valid, close to their source, kept once, never beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

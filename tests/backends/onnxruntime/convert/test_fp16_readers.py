@@ -1,7 +1,5 @@
 """Models that ONNX Runtime loads and a library of the conversion does not read."""
 
-from __future__ import annotations
-
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options, precisions, caches and failures of a build."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

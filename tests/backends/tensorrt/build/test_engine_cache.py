@@ -1,7 +1,5 @@
 """When a kept engine is taken, and when it is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

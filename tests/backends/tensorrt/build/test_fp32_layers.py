@@ -1,7 +1,5 @@
 """Layers that stay in FP32 in a build that may use less."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

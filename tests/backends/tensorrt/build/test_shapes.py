@@ -1,7 +1,5 @@
 """Dynamic shapes, profiles, shapes as values, and shapes that only values decide."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

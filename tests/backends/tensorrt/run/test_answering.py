@@ -1,7 +1,5 @@
 """Samples answered by an engine of the stand-in, against NumPy."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

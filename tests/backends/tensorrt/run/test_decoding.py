@@ -1,7 +1,5 @@
 """A decode loop on an engine: present outputs become the past without a copy to the host."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

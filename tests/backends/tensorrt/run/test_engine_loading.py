@@ -1,7 +1,5 @@
 """Engines that do not load, contexts that do not fit, runtimes that only run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

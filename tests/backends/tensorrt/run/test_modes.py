@@ -1,7 +1,5 @@
 """How requests are issued: graphs, copies, streams, sets of inputs, pauses, a cold cache."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

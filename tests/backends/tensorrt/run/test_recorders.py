@@ -1,7 +1,5 @@
 """The arithmetic of both recorders, against a device whose times are known."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nothing is left on the device once a session has ended, however it ends."""
 
-from __future__ import annotations
-
 import gc
 from types import SimpleNamespace
 

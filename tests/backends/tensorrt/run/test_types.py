@@ -1,7 +1,5 @@
 """Element types and layouts that NumPy has not, as raw bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.compat.trtexec.log.outputs import binding_lines, engine_lines, parsing_lines
 from enginescope.records.run.job import InputFile
 from enginescope.records.run.run import Phase

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.log.report import performance_lines, unstable_from_pct, wall_ms_of

@@ -1,7 +1,5 @@
 """A run printed, and read back by the parser of trtexec's logs."""
 
-from __future__ import annotations
-
 import gzip
 from datetime import datetime, timezone
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every call of the CUDA runtime has in common: its tuple, its errors."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The one fake device of this process: its memory, its timeline, its handles."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

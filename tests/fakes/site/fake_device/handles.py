@@ -1,7 +1,5 @@
 """Handles and structures of the CUDA runtime as cuda-bindings shows them."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

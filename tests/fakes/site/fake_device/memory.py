@@ -1,7 +1,5 @@
 """Memory of the fake device: real bytes at real addresses, with bounds and owners."""
 
-from __future__ import annotations
-
 import bisect
 import ctypes
 from collections import deque

@@ -1,8 +1,6 @@
 """Enumerations, handles and constants of the CUDA runtime, with their recorded values."""
 # ruff: noqa: N816  # CUDA's names
 
-from __future__ import annotations
-
 import recorded_symbols
 from fake_device.errors import fast_enum
 from fake_device.handles import handle_class

@@ -1,8 +1,6 @@
 """The device, its limits, its versions, and errors."""
 # ruff: noqa: N802  # CUDA's names
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.calls import call, wanted

@@ -1,8 +1,6 @@
 """Events."""
 # ruff: noqa: N802  # CUDA's names
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device import copies

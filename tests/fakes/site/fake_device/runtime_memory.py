@@ -1,8 +1,6 @@
 """Memory and copies."""
 # ruff: noqa: N802, N803  # CUDA's names
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device import copies

@@ -1,7 +1,5 @@
 """What tests steer the fakes with: environment variables, read when they matter."""
 
-from __future__ import annotations
-
 import os
 
 #: Every fault there is: a misspelt one must not pass for a run without faults.

@@ -3,8 +3,6 @@
 Names that the version lacks are taken out at the end, by the recorded lists.
 """
 
-from __future__ import annotations
-
 from tensorrt import (
     _builder,
     _callbacks,

@@ -1,7 +1,5 @@
 """How classes behave that pybind11 binds: strict arguments, strict attributes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt._version import NUMBERS

@@ -1,7 +1,5 @@
 """Building: network and configuration into a plan."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.crash import crash

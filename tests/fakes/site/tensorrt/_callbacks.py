@@ -1,7 +1,5 @@
 """Classes for the user to derive from."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

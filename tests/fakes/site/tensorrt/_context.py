@@ -1,7 +1,5 @@
 """An execution context: shapes, addresses, and work on a stream."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.device import DEVICE

@@ -1,7 +1,5 @@
 """An engine: what a plan says of itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.device import DEVICE

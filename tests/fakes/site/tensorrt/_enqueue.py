@@ -1,7 +1,5 @@
 """One enqueue: what it checks, and the work that it puts on the stream."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.crash import crash

@@ -1,7 +1,5 @@
 """What a plan computes: ONNX Runtime's answers, through the plan's precision and formats."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """The engine inspector: a layer per node, in the JSON of the version."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Memory formats of inputs and outputs, and values in them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the fake knows of an ONNX model: types, shapes, what depends on data, what is a shape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx

@@ -1,7 +1,5 @@
 """The network: an ONNX model seen as layers and tensors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt import _model

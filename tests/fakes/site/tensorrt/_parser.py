@@ -1,7 +1,5 @@
 """The ONNX parser: real files, and errors where the real one has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plans: a head as real ones have it, what the fake wants to know, and the model itself."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

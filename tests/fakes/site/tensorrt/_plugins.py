@@ -1,7 +1,5 @@
 """The registry of plugins: it loads any library that exists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

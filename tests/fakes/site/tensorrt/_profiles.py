@@ -1,7 +1,5 @@
 """Optimization profiles: from what to what an input may go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt._bound import Made, need

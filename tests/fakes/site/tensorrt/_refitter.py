@@ -1,7 +1,5 @@
 """Refitting: other weights into an engine that allows it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx

@@ -1,7 +1,5 @@
 """How an engine is written, and how its contexts take memory (from version 10)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx

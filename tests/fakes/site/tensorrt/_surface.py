@@ -1,7 +1,5 @@
 """What of the fake is in this version's bindings: the rest is taken away."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

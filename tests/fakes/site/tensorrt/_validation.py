@@ -1,7 +1,5 @@
 """What is wrong with a network and its configuration, in TensorRT's words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt._model import quantised

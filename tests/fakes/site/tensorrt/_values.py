@@ -1,7 +1,5 @@
 """Plain values: dimensions, host memory, weights, types in NumPy's terms."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
 from typing import Any

@@ -1,7 +1,5 @@
 """A stand-in for ``cuda.bindings.runtime`` 13: same names, values and return conventions."""
 
-from __future__ import annotations
-
 from fake_device.errors import Error as cudaError_t
 from fake_device.handles import cudaDeviceProp
 from fake_device.names import (
