@@ -83,7 +83,6 @@ def explored(plan: Plan, profile: Profile | None = None, **more: Any) -> Explora
 def times(plan: Plan, profile: Profile) -> dict[int, float | None]:
     """Mean time of each layer, by its position."""
     view = PlanView(plan, profile)
-    assert view.attribution is not None
     return {
         at: one.timing.time_ms if one.timing else None
         for at, one in enumerate(view.attribution.layers)

@@ -96,7 +96,6 @@ def test_a_no_op_at_the_engines_input() -> None:
 def test_a_no_op_between_both_ends() -> None:
     """A plan of nothing else has no producer at all."""
     found = explored(plan_of(chain(("squeeze", "NoOp", "x", "y")), *IO))
-    assert found.totals is not None
     assert (found.totals.active_layers, found.totals.activation_bytes) == (0, None)
 
 
@@ -106,7 +105,6 @@ def test_metadata_of_the_build_in_the_place_of_the_timings(tmp_path) -> None:
     plan.write_bytes(plans.encoded(plans.tensorrt_8_4()))
     build.write_text(json.dumps({"build_options": {"Precision": "FP32+FP16"}}))
     report = read_plan_files(PlanFiles(plan=plan, metadata=build)).report
-    assert report is not None
     assert report.options == {"Build Options": {"Precision": "FP32+FP16"}}
     assert (report.summaries, report.device) == ((), None)
 
@@ -117,7 +115,6 @@ def test_metadata_without_a_section(tmp_path) -> None:
     plan.write_bytes(plans.encoded(plans.tensorrt_8_4()))
     metadata.write_text(json.dumps({"performance_summary": {"Latency": SEVEN}}))
     report = read_plan_files(PlanFiles(plan=plan, metadata=metadata)).report
-    assert report is not None
     assert (report.summaries[0].mean_ms, report.device) == (3.0, None)
 
 

@@ -26,8 +26,6 @@ NAME = "small_convnet.onnx.engine"
 def test_versions_are_numbers(older: str, newer: str) -> None:
     """As texts ``"8.6.1" < "10.0"`` is False, so trex's branch for older versions is dead."""
     a, b = parse_version(older), parse_version(newer)
-    assert a is not None
-    assert b is not None
     assert b.at_least(a.major, a.minor, a.patch)
     assert not a.at_least(b.major, b.minor, b.patch)
     assert version_numbers(older) < version_numbers(newer)
@@ -51,7 +49,6 @@ def test_a_log_on_its_own(data, tmp_path, capsys) -> None:
     assert main(["import", str(log), "--store", store, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     (run,) = import_artifacts([log]).runs
-    assert run.tool is not None
     assert run.tool.summaries
 
 

@@ -207,7 +207,6 @@ def test_times_of_the_engine(one) -> None:
 
 def test_metadata(one) -> None:
     golden, report = one.golden, one.read.report
-    assert report is not None
     performance = golden["performance_summary"]
     assert report.throughput_per_s == performance["Throughput"]
     assert report.host_walltime_s == performance["Total Host Walltime"]
@@ -216,7 +215,6 @@ def test_metadata(one) -> None:
     raw = performance["Latency"]
     assert [latency.min_ms, latency.max_ms, latency.mean_ms, latency.median_ms] == raw[:4]
     assert [value for _, value in latency.percentiles] == raw[4:]
-    assert report.device is not None
     assert report.device.name == golden["device_properties"]["Selected Device"]
     assert report.device.sm_count == golden["device_properties"]["SMs"]
     assert set(report.device_facts) == set(golden["device_properties"])

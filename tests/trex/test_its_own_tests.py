@@ -28,7 +28,6 @@ def test_a_tensor(one) -> None:
     """TestActivation.test_initialization"""
     tensor = one.view.layers[0].inputs[0]
     assert (tensor.name, tensor.shape) == ("input1", (1, 3, 224, 224))
-    assert tensor.layout is not None
     assert (tensor.layout.name, tensor.dtype) == ("NCHW", DataType.FP32)
     assert (tensor.dtype.bits, tensor.nbytes) == (32, 602112)
 
@@ -97,7 +96,6 @@ def test_the_data_frame(one) -> None:
 def test_a_layer(one) -> None:
     """test_layer"""
     layer = one.view.find("QuantizeLinear_2")
-    assert layer is not None
     assert (layer.type, layer.subtype, layer.precision) == ("Reformat", "Reformat", DataType.FP32)
     assert [it.nbytes for it in (*layer.inputs, *layer.outputs)] == [602112, 150528]
     size = one.view.sizes[layer.index]

@@ -49,7 +49,6 @@ def test_a_newer_ir_version_is_read_as_the_newest_that_is_known(tmp_path: Path) 
 
 def test_a_query_without_items_is_counted_as_a_query(tmp_path: Path) -> None:
     run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [0, 3], "Neg"))
-    assert run.throughput is not None
     assert run.throughput.unit == "queries"
 
 

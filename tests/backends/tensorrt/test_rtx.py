@@ -143,7 +143,6 @@ def test_it_builds_where_it_cannot_run(rtx, perceptron, engines, capability, fau
     assert codes(found) >= {"W-NO-PLAN"}
     assert (report(found).device is None) is bool(fault)
     kept = tensorrt_rtx().engine_for(one)
-    assert kept is not None
     assert kept.from_cache
 
 

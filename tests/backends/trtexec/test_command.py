@@ -98,7 +98,6 @@ def test_streams_and_pauses(tmp_path, engine) -> None:
     assert value(made, "infStreams") == "3"
     assert value(made, "idleTime") == "2.5"
     assert value(made, "iterations") == "34"  # rounds, of three queries each
-    assert made.mode is not None
     assert (made.mode.kind, made.mode.in_flight, made.mode.streams) == ("throughput", 2, 3)
 
 

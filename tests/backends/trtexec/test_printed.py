@@ -39,7 +39,6 @@ def test_a_recorded_log(data) -> None:
     ]
     assert [(one.name, one.shape) for one in outputs] == [("output", (1, 1000))]
     warm_up = warm_up_report(raw.decode())
-    assert warm_up is not None
     assert (warm_up.iterations, warm_up.duration_ms, warm_up.ended_by) == (2694, 500.0, "fixed")
 
 

@@ -52,14 +52,11 @@ def test_recorded_artefacts_become_one_run_for_each_engine(recorded: Path) -> No
     assert str(resnet.job.backend) == "trtexec:fp16"
     assert (resnet.origin, resnet.job.subject.kind) == ("imported", "engine")
     assert resnet.job.subject.path == "out/resnet18.engine"
-    assert resnet.plan is not None
     assert resnet.plan.name == "resnet18"
-    assert resnet.profile is not None
     assert resnet.profile.iterations == 9572
     assert [one.name for one in resnet.inputs] == ["input"]
     assert resnet.environment.devices[0].name == "NVIDIA H200"
     assert resnet.environment.versions == {"tensorrt": "8.6.0"}
-    assert resnet.tool is not None
     assert (resnet.tool.build_s, resnet.tool.throughput_per_s) == (32.1546, 5438.47)
     assert resnet.job.workload.batch == 1
     assert len({run.id for run in found.runs}) == 3
@@ -204,7 +201,6 @@ def test_a_process_that_loads_the_engine_built_before_is_of_the_same_run(tmp_pat
     write(tmp_path, "same.log", (built + timed).encode())
     run = one(tmp_path / "same.log")
     assert run.job.subject.name == "same"
-    assert run.tool is not None
     assert run.tool.throughput_per_s == 1234.5
     write(tmp_path, "other.log", (timed + timed).encode())
     runs = import_artifacts([tmp_path / "other.log"]).runs
@@ -247,8 +243,6 @@ def test_warm_up_is_taken_from_the_log(tmp_path: Path) -> None:
     write(tmp_path, "net.log", (logs.OPTIONS_10 + logs.PASSED).encode())
     write(tmp_path, "net.times.json", times.records(10, first_ms=193.0))
     latency = one(tmp_path).series("trtexec_latency")
-    assert latency is not None
-    assert latency.warmup_ms is not None
     assert (latency.warmup_ms.size, len(latency)) == (4, 6)
 
 
@@ -264,7 +258,6 @@ def test_the_mode_is_read_and_not_assumed(tmp_path: Path) -> None:
 def test_a_profile_of_onnx_runtime(data: Path) -> None:
     run = one(data / "onnxruntime" / "loop_1.31.json")
     assert run.job.backend.name == "ort-cpu"
-    assert run.profile is not None
     assert run.profile.source == "onnxruntime"
     assert run.samples == ()
 
@@ -306,7 +299,6 @@ def test_shared_folders(shared: Path) -> None:
         expected = 0 if run.job.backend.name == "ort-trt" or "torch" in run.job.subject.name else 5
         assert len(run.samples) == expected, run.job.subject.name
     old = by_name["resnet18-a100-fp32"]
-    assert old.samples[0].warmup_ms is not None
     assert old.samples[0].warmup_ms.size == 100
     graph = by_name["resnet18_cudagraph"].job.workload.mode
     assert (graph.cuda_graph, graph.transfers) == (True, False)

@@ -60,7 +60,6 @@ def test_options_of_the_timing_log(folder: Path) -> None:
     (folder / "net.engine.profile.metadata.json").unlink()
     read = read_plan_files(plan)
     assert log in read.files
-    assert read.report is not None
     assert read.report.options["Inference Options"]["CUDA Graph"] == "Enabled"
 
 
@@ -81,7 +80,6 @@ def test_a_log_named_like_the_plan_alone(tmp_path: Path, text: str, is_read: boo
     assert (log in read.files) is is_read
     assert (read.report is not None) is is_read
     if read.report is not None:
-        assert read.report.device is not None
         assert read.report.device.name == "NVIDIA H200"
     assert read.notices == ()
     (tmp_path / "net.profile.log").write_text(text)  # this name goes first
@@ -91,11 +89,8 @@ def test_a_log_named_like_the_plan_alone(tmp_path: Path, text: str, is_read: boo
 def test_files_beside_the_plan_are_read(folder: Path) -> None:
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
     assert read.plan.name == "net.engine"
-    assert read.profile is not None
     assert read.profile.iterations == 5
-    assert read.report is not None
     assert read.report.summaries[0].mean_ms == 1.5
-    assert read.report.device is not None
     assert read.report.device.name == "GPU"
     assert [one.name for one in read.files] == [
         "net.engine.graph.json",
@@ -117,7 +112,6 @@ def test_a_named_file_goes_before_a_found_one(folder: Path, tmp_path: Path) -> N
     other = tmp_path / "other.json"
     other.write_text(json.dumps([{"count": 9}, *TIMES[1:]]))
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json", profile=other))
-    assert read.profile is not None
     assert read.profile.iterations == 9
 
 
@@ -130,7 +124,6 @@ def test_layer_times_that_are_named_have_the_requests_of_their_own_timing(folder
     assert (read.times, read.report and read.report.summaries) == (None, ())
     (folder / "graph.times.json").write_text(json.dumps(times.records(20)))
     own = read_plan_files(PlanFiles(plan=plan, profile=other)).times
-    assert own is not None
     assert len(own.samples[0].values_ms) == 20
 
 
@@ -166,7 +159,6 @@ def test_times_of_whole_requests_beside_the_plan(folder: Path) -> None:
     ]
     (folder / "net.engine.timing.json").write_text(json.dumps(rows))
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
-    assert read.times is not None
     assert {one.metric: len(one) for one in read.times.samples}["gpu_compute"] == 2
     assert read.facts.times is read.times
     assert read.artifacts[-1].kind == "trtexec_times"

@@ -51,7 +51,6 @@ from enginescope.records.tensor import DataType, Tensor
 def test_joined_texts(text: str, dtype: str, name: str, width: int | None) -> None:
     found, layout = parse_joined(text)
     assert found is DataType(dtype)
-    assert layout is not None
     assert (layout.name, layout.vector_width, layout.text) == (name, width, text)
     assert layout.vector_axis == (1 if width else None)
 
@@ -112,7 +111,6 @@ def test_a_known_type_in_an_unknown_layout() -> None:
 def test_split_texts() -> None:
     dtype, layout = parse_split("kCHW32", "Int8")
     assert dtype is DataType.INT8
-    assert layout is not None
     assert (layout.name, layout.vector_width) == ("NC/32HW32", 32)
     assert parse_split("Row major linear FP16 format", None)[0] is DataType.FP16
     assert parse_split(None, "Half") == (DataType.FP16, None)
@@ -129,7 +127,6 @@ def test_split_texts() -> None:
 )
 def test_enum_members(text: str, name: str) -> None:
     layout = parse_layout(text)
-    assert layout is not None
     assert layout.name == name
 
 

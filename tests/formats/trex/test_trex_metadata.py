@@ -66,7 +66,6 @@ def test_device_and_values_cut_at_a_colon() -> None:
         }
     )
     assert report.options["Build Options"]["Memory Pools"] == "workspace"
-    assert report.device is not None
     assert (report.device.name, report.device.compute_capability) == ("NVIDIA A100", "8.0")
     assert (report.device.sm_count, report.device.memory_bytes) == (108, 80994 * 2**20)
     assert report.device_facts["SMs"] == "108"
@@ -84,7 +83,6 @@ def test_the_old_list_of_device_attributes() -> None:
             }
         ]
     )
-    assert report.device is not None
     assert report.device.compute_capability == "8.0"
     assert report.device.sm_count == 108
     assert report.device.memory_bytes is None  # written as a float, so not what trex writes

@@ -39,7 +39,6 @@ def test_values_are_kept_whole(whole: TrtexecLog) -> None:
 
 def test_device(whole: TrtexecLog) -> None:
     device = whole.report.device
-    assert device is not None
     assert (device.name, device.uuid, device.compute_capability) == ("NVIDIA RTX", "GPU-1:2", "8.6")
     assert (device.sm_count, device.memory_bytes) == (30, 5937 * 2**20)
     assert whole.report.device_facts["Device 0"] == '"NVIDIA RTX" UUID: GPU-1:2'
@@ -72,7 +71,6 @@ def test_summaries(whole: TrtexecLog) -> None:
 
 def test_printed_profile(whole: TrtexecLog) -> None:
     profile = whole.profile
-    assert profile is not None
     assert (profile.source, profile.iterations) == ("trtexec", 120)
     first, odd = profile.layers
     assert first.name == "conv + relu 3 4"
@@ -106,7 +104,6 @@ def test_profile_of_versions_without_a_median() -> None:
     assert read(text).profile is None
     table = "    Time(ms)     Avg.(ms)   Time(%)   Layer\n     1.00       0.2000      100.0   a b\n"
     profile = read("=== Model Options ===\n\n=== Profile (5 iterations ) ===\n" + table).profile
-    assert profile is not None
     assert [(one.name, one.mean_ms, one.median_ms) for one in profile.layers] == [
         ("a b", 0.2, None)
     ]
@@ -224,7 +221,6 @@ def test_recorded_build_log(data) -> None:
     assert report.options["Reporting Options"]["Dump refittable layers"] == "Disabled"
     assert report.memory["Total Activation Memory"] == 2418176
     assert len(report.messages) == 8
-    assert report.device is not None
     assert report.device.name == "NVIDIA H200"
 
 
@@ -239,5 +235,4 @@ def test_recorded_timing_log(data) -> None:
         "gpu_compute",
         "d2h",
     ]
-    assert log.profile is not None
     assert (len(log.profile.layers), log.profile.iterations) == (41, 9572)

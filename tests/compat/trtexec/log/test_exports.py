@@ -45,7 +45,6 @@ def test_our_importer_reads_times_to_the_same_figures() -> None:
     assert times.wall_ms == pytest.approx(1.25 * (N - 1) + 1.15, rel=1e-6)
     for one in times.samples:
         series = run.series(one.metric)
-        assert series is not None
         np.testing.assert_allclose(one.values_ms, series.values_ms, rtol=1e-9)
 
 
@@ -65,7 +64,6 @@ def test_times_without_series_come_from_the_stamps() -> None:
 
 def test_queries_are_in_the_order_of_their_start() -> None:
     run = measured(settings("--infStreams=2"))
-    assert run.trace is not None
     turned = {
         name: getattr(run.trace, name).reshape(-1, 2)[:, ::-1].reshape(-1)
         for name in run.trace.__struct_fields__

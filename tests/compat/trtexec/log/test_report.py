@@ -73,12 +73,10 @@ def test_our_log_reads_back_to_the_same_figures(trt) -> None:
     assert len(report.summaries) == 5
     for one in report.summaries:
         series = run.series(one.metric)
-        assert series is not None
         ours = as_trtexec_prints(series, (50.0, 99.9))
         assert one.median_ms == pytest.approx(ours.median_ms, rel=1e-5)
         assert one.mean_ms == pytest.approx(float(series.values_ms.mean()), rel=6e-6)
         assert one.percentiles[1][1] == pytest.approx(ours.percentiles[1][1], rel=1e-5)
-    assert log.profile is not None
     assert log.profile.iterations == 120
     assert [layer.name for layer in log.profile.layers] == ["conv1", 'fc "x"\\y\\x0az']
     assert log.profile.layers[1].mean_ms == 0.1667
@@ -110,8 +108,6 @@ def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
     times, _ = parse_times(source, "times")
     run = replace(run, wall_ms=times.wall_ms)
     theirs = run.tool
-    assert theirs is not None
-    assert theirs.command is not None
     asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
     ours = parsed(asked, run_lines(run, asked, KeptTexts())).report
     assert ours.throughput_per_s == pytest.approx(theirs.throughput_per_s, rel=5e-6)
@@ -127,7 +123,6 @@ def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
 def test_recorded_options_are_repeated_key_by_key(data) -> None:
     for name in ("resnet18.engine.build.log", "resnet18.engine.profile.log"):
         theirs = parse_trtexec_log((data / "trt86-h200" / name).read_bytes(), name)[0].report
-        assert theirs.command is not None
         asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
         ours = parsed(asked, option_lines(asked)).report
         expected = {title: dict(section) for title, section in theirs.options.items()}
