@@ -46,33 +46,6 @@ def test_metadata_of_any_length() -> None:
     assert len(plan.layers[0].onnx_nodes) == 900
 
 
-def test_a_region_that_is_used_again_makes_no_cycle() -> None:
-    """Reuse drawn as one node shows a cycle that the engine does not have (issue 4249)."""
-    layers = chain(
-        ("w1", "kgen", "x", "t"), ("r1", "kgen", "t", "u"), ("w2", "kgen", "u", "t")
-    ) + chain(("r2", "kgen", "t", "y"))
-    graph = plan_graph(plan_of(layers, "x", "y"))
-    assert all(one.source < one.target for one in graph.edges if one.kind == "data")
-    assert {one.generation for one in graph.nodes if one.name == "t"} == {0, 1}
-    assert edges(graph, "reuse") == {"t>t"}
-
-
-def test_the_branches_of_an_if() -> None:
-    """Engines with If are drawn wrongly (issue 4391): both branches write one tensor."""
-    layers = chain(
-        ("cond", "kgen", "x", "c"),
-        ("then", "kgen", "x c", "o"),
-        ("else", "kgen", "x c", "o"),
-        ("if_output", "kgen", "o", "y"),
-    )
-    found = edges(plan_graph(plan_of(layers, "x", "y")))
-    assert {"cond>then", "cond>else"} <= found
-    ends = {one.partition(">")[0] for one in found if one.endswith("if_output")}
-    assert ends in ({"then", "else"}, {"o"})
-    if ends == {"o"}:
-        assert {"then>o", "else>o"} <= found
-
-
 def test_a_loop() -> None:
     """What an iteration hands to the next is read above where it is written."""
     layers = chain(

@@ -18,15 +18,6 @@ from tests.trex.made_plans import chain, explored, layer, plan_of
 IO = ("x", "y")
 
 
-def test_no_bindings() -> None:
-    """Without ``Bindings`` trex raises ValueError, though it means to open such plans."""
-    plan, notices = parse_plan(
-        json.dumps({"Layers": chain(("a", "kgen", "x", "y"))}).encode(), "a.json"
-    )
-    assert [(one.tensor.name, one.mode) for one in plan.io] == [("x", "input"), ("y", "output")]
-    assert [one.code for one in notices] == ["I-IO-DEDUCED"]
-
-
 @pytest.mark.parametrize("root", [{"Layers": []}, {"Layers": [], "Bindings": []}, []])
 def test_no_layers(root: object) -> None:
     """``Layers: []`` ends trex with IndexError; here it is a plan of none."""
@@ -36,22 +27,6 @@ def test_no_layers(root: object) -> None:
     assert (found.layers, found.totals.layers if found.totals else None) == ((), 0)
     assert lint(LintInput(plan=plan)).findings == ()
     assert len(PlanView(plan).columns()["Name"]) == 0
-
-
-def test_a_list_as_the_root() -> None:
-    """trex rejects a bare list of layers, which the inspector's users write."""
-    assert [
-        one.name for one in parse_plan(b'[{"Name":"a","LayerType":"kgen"}]', "a")[0].layers
-    ] == ["a"]
-
-
-@pytest.mark.parametrize("raw", ["\x1e", "\x1f", "\x01", "\n"])
-def test_raw_control_characters(raw: str) -> None:
-    """TensorRT 8.6 writes them unescaped; trex reads strictly and raises ValueError."""
-    data = json.dumps({"Layers": chain(("aSEPb", "kgen", "x", "y"))}).replace("SEP", raw)
-    plan, notices = parse_plan(data.encode(), "a.json")
-    assert plan.layers[0].name == f"a{raw}b"
-    assert "I-JSON-REPAIRED" in {one.code for one in notices}
 
 
 @pytest.mark.parametrize("key", ["Format/Datatype", "Dimensions", "Location"])
@@ -116,21 +91,6 @@ def test_metadata_without_a_section(tmp_path) -> None:
     metadata.write_text(json.dumps({"performance_summary": {"Latency": SEVEN}}))
     report = read_plan_files(PlanFiles(plan=plan, metadata=metadata)).report
     assert (report.summaries[0].mean_ms, report.device) == (3.0, None)
-
-
-def test_the_schema_of_tensorrt_11() -> None:
-    """No ``Bindings`` is ValueError, type and format apart KeyError; trex reads no such plan."""
-    view = PlanView(parse_plan(plans.encoded(plans.tensorrt_11()), "a.json")[0])
-    assert [one.tensor.name for one in view.plan.io] == ["image", "scores"]
-    assert view.columns()["precision"] == ["FP16"]
-
-
-def test_names_alone_say_how_to_build() -> None:
-    """trex only points at the verbosity; the flag and the Python line are what is asked for."""
-    plan, (notice,) = parse_plan(plans.encoded(plans.names_only()), "a.json")
-    assert plan.source_schema == "names-only"
-    assert "trtexec --profilingVerbosity=detailed" in notice.message
-    assert "ProfilingVerbosity.DETAILED" in notice.message
 
 
 def test_what_steers_the_cache_is_no_tensor() -> None:

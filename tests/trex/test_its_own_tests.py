@@ -4,24 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.layers.layer_table import time_by
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.core.units import format_bytes
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.tensor import DataType
 from tests.trex.examples import MOBILENET, RESIDUALS, Example, example, goldens
 
 
 @pytest.fixture
 def one(shared: Path) -> Example:
     return example(shared, MOBILENET)
-
-
-def test_tensors_of_the_first_convolution(one) -> None:
-    """test_create_activations"""
-    first = one.view.by_type("Convolution")[0]
-    assert first.inputs
-    assert first.outputs
-    assert all(isinstance(it, Tensor) for it in (*first.inputs, *first.outputs))
 
 
 def test_a_tensor(one) -> None:
@@ -85,14 +76,6 @@ def test_the_summary(one) -> None:
     assert format_bytes(totals.weights_bytes).startswith("3.3")
 
 
-def test_the_data_frame(one) -> None:
-    """TestEnginePlan.test_df"""
-    pandas = pytest.importorskip("pandas")
-    frame = one.view.to_pandas()
-    assert isinstance(frame, pandas.DataFrame)
-    assert len(frame) == 72
-
-
 def test_a_layer(one) -> None:
     """test_layer"""
     layer = one.view.find("QuantizeLinear_2")
@@ -100,26 +83,6 @@ def test_a_layer(one) -> None:
     assert [it.nbytes for it in (*layer.inputs, *layer.outputs)] == [602112, 150528]
     size = one.view.sizes[layer.index]
     assert (size.activation_bytes, size.weights_bytes, size.footprint_bytes) == (752640, 0, 752640)
-
-
-@pytest.mark.parametrize("kind", ["Convolution", "Pooling", "Reformat"])
-def test_counts_by_type(one, kind: str) -> None:
-    """test_misc: group_count against pandas"""
-    pytest.importorskip("pandas")
-    frame = one.view.to_pandas()
-    assert one.view.totals.layers_by_type[kind] == (frame["type"] == kind).sum()
-    assert len(one.view.by_type(kind)) == (frame["type"] == kind).sum()
-
-
-@pytest.mark.parametrize("kind", ["Convolution", "Pooling", "Reformat"])
-def test_sums_by_type(one, kind: str) -> None:
-    """test_misc: group_sum_attr against pandas"""
-    pytest.importorskip("pandas")
-    frame = one.view.to_pandas()
-    rows = tuple(it.row for it in one.explored.layers)
-    found = {share.key: share.time_ms for share in time_by(rows, lambda row: row.type)}
-    expected = frame.loc[frame["type"] == kind, "latency.avg_time"].sum()
-    assert found[kind] == pytest.approx(expected)
 
 
 def test_the_plan_as_it_is_read(one) -> None:

@@ -105,6 +105,7 @@ def test_tensorrt_11() -> None:
     assert layer.inputs[0].nbytes is None
     assert layer.inputs[0].layout.name == "NHWC8"
     assert layer.outputs[0].dtype is DataType.FP32
+    assert layer.precision is DataType.FP16
     assert [(one.role, one.nbytes) for one in layer.weights] == [("Constants", 108)]
 
 
@@ -114,7 +115,10 @@ def test_names_only() -> None:
     assert [layer.name for layer in plan.layers] == ["conv + relu", "head"]
     assert plan.layers[0].type == "unknown"
     assert [(one.tensor.name, one.mode) for one in plan.io] == [("image", None), ("scores", None)]
-    assert [one.code for one in notices] == ["I-NAMES-ONLY"]
+    (notice,) = notices
+    assert notice.code == "I-NAMES-ONLY"
+    assert "trtexec --profilingVerbosity=detailed" in notice.message
+    assert "ProfilingVerbosity.DETAILED" in notice.message
 
 
 def test_a_list_root() -> None:
