@@ -130,8 +130,6 @@ def test_an_event_is_not_ready_before_its_work_is_done(fake, gpu) -> None:
     occupy(fake, stream)
     gpu.ok(rt.cudaEventRecord(end, stream))
     assert gpu.failed(rt.cudaEventElapsedTime(begin, end)) == "cudaErrorNotReady"
-    assert rt.cudaEventQuery(end)[0].name == "cudaErrorNotReady"
-    assert rt.cudaStreamQuery(stream)[0].name == "cudaErrorNotReady"
     assert rt.cudaGetLastError()[0].name == "cudaSuccess"  # it is no error that stays
 
 
@@ -220,9 +218,6 @@ def test_the_device_tells_what_it_is(gpu) -> None:
     assert (properties.name, properties.major, properties.minor) == (b"Fake H200", 9, 0)
     attribute = rt.cudaDeviceAttr.cudaDevAttrL2CacheSize
     assert gpu.ok(rt.cudaDeviceGetAttribute(attribute, 0)) == properties.l2CacheSize
-    limit = rt.cudaLimit.cudaLimitPersistingL2CacheSize
-    gpu.ok(rt.cudaDeviceSetLimit(limit, 4096))
-    assert gpu.ok(rt.cudaDeviceGetLimit(limit)) == 4096
 
 
 def test_what_is_left_can_be_seen(fake, gpu) -> None:
@@ -242,7 +237,6 @@ def test_without_a_gpu_every_call_says_so(fault, name) -> None:
         assert gpu.failed(gpu.rt.cudaGetDeviceCount()) == name
         assert gpu.failed(gpu.rt.cudaMalloc(1)) == name
         assert gpu.rt.cudaGetLastError()[0].name == name
-        assert gpu.ok(gpu.rt.cudaDriverGetVersion()) == 0
 
 
 def test_a_fault_that_is_none_is_refused(monkeypatch) -> None:

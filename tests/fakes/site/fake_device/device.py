@@ -27,8 +27,6 @@ class Device:
         self.executables: dict[int, Any] = {}
         self.last_error = Error.cudaSuccess
         self.current = 0
-        self.limits: dict[int, int] = {}
-        self.profiling = False
         self._handles = itertools.count(0x5580_0000_1000, 0x40)
 
     def handle(self) -> int:

@@ -26,10 +26,6 @@ class Handle:
     def __repr__(self) -> str:
         return f"<{self._shown} {int(self):#x}>"
 
-    def getPtr(self) -> int:  # noqa: N802  # cuda-bindings' name
-        """Return where the handle itself lies."""
-        return ctypes.addressof(self._value)
-
 
 def handle_class(name: str, shown: str) -> type[Handle]:
     """Return a class of handles."""

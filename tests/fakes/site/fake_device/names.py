@@ -8,8 +8,6 @@ from fake_device.handles import handle_class
 CONSTANTS: dict[str, int] = recorded_symbols.read(recorded_symbols.CUDA)["constants"]
 cudaMemcpyKind = fast_enum("cudaMemcpyKind")
 cudaStreamCaptureMode = fast_enum("cudaStreamCaptureMode")
-cudaStreamCaptureStatus = fast_enum("cudaStreamCaptureStatus")
-cudaLimit = fast_enum("cudaLimit")
 cudaDeviceAttr = fast_enum("cudaDeviceAttr")
 cudaStream_t = handle_class("cudaStream_t", "CUstream")
 cudaEvent_t = handle_class("cudaEvent_t", "CUevent")

@@ -50,16 +50,6 @@ def cudaEventSynchronize(event: Any) -> Any:
     return DEVICE.timeline.wait_until(mark.at_ns or 0) or _OK
 
 
-@call()
-def cudaEventQuery(event: Any) -> Any:
-    mark = DEVICE.events.get(address_of(event))
-    if mark is None:
-        return _BAD_HANDLE
-    if mark.captured:
-        return cudaError_t.cudaErrorCapturedEvent
-    return _OK if (mark.at_ns or 0) <= DEVICE.timeline.now() else _NOT_READY
-
-
 @call(1)
 def cudaEventElapsedTime(start: Any, end: Any) -> Any:
     marks = [DEVICE.events.get(address_of(one)) for one in (start, end)]

@@ -44,11 +44,6 @@ def cudaHostAlloc(size: int, flags: int) -> Any:
     return _INVALID if wanted(flags) & ~0xF else _allocate(size, "pinned")
 
 
-@call(1, unsafe_in_capture=True)
-def cudaMallocHost(size: int) -> Any:
-    return _allocate(size, "pinned")
-
-
 def _free(pointer: Any, kinds: tuple[str, ...]) -> Any:
     address = address_of(pointer)
     failed = DEVICE.timeline.synchronize()  # as the real ones do
@@ -80,12 +75,6 @@ def cudaMemcpyAsync(dst: Any, src: Any, count: int, kind: Any, stream: Any) -> A
     if on is None:
         return _BAD_HANDLE
     return copies.copy(address_of(dst), address_of(src), wanted(count), kind, on) or _OK
-
-
-@call()
-def cudaMemset(devPtr: Any, value: int, count: int) -> Any:
-    timeline = DEVICE.timeline
-    return copies.fill(address_of(devPtr), wanted(value), wanted(count), timeline.legacy) or _OK
 
 
 @call()

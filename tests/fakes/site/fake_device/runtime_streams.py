@@ -7,18 +7,11 @@ from fake_device.calls import call, wanted
 from fake_device.device import DEVICE
 from fake_device.errors import Error as cudaError_t
 from fake_device.handles import address_of
-from fake_device.names import (
-    cudaGraph_t,
-    cudaGraphExec_t,
-    cudaStream_t,
-    cudaStreamCaptureMode,
-    cudaStreamCaptureStatus,
-)
+from fake_device.names import cudaGraph_t, cudaGraphExec_t, cudaStream_t, cudaStreamCaptureMode
 
 _OK = cudaError_t.cudaSuccess
 _INVALID = cudaError_t.cudaErrorInvalidValue
 _BAD_HANDLE = cudaError_t.cudaErrorInvalidResourceHandle
-_NOT_READY = cudaError_t.cudaErrorNotReady
 
 
 @call(1)
@@ -53,14 +46,6 @@ def cudaStreamSynchronize(stream: Any) -> Any:
         return cudaError_t.cudaErrorStreamCaptureUnsupported
     DEVICE.timeline.wait_for_gate(on)
     return DEVICE.timeline.wait_until(on.cursor_ns) or _OK
-
-
-@call()
-def cudaStreamQuery(stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None:
-        return _BAD_HANDLE
-    return _OK if on.cursor_ns <= DEVICE.timeline.now() else _NOT_READY
 
 
 @call()
@@ -105,21 +90,6 @@ def cudaStreamEndCapture(stream: Any) -> Any:
 
 
 @call(1)
-def cudaStreamIsCapturing(stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None:
-        return _BAD_HANDLE
-    status = cudaStreamCaptureStatus
-    if on.capture is None:
-        return status.cudaStreamCaptureStatusNone
-    return (
-        status.cudaStreamCaptureStatusInvalidated
-        if on.invalidated
-        else status.cudaStreamCaptureStatusActive
-    )
-
-
-@call(1)
 def cudaGraphInstantiate(graph: Any, flags: int) -> Any:
     nodes = DEVICE.graphs.get(address_of(graph))
     if nodes is None or wanted(flags) < 0:
@@ -136,12 +106,6 @@ def cudaGraphLaunch(graphExec: Any, stream: Any) -> Any:
         return _INVALID if nodes is None else _BAD_HANDLE
     DEVICE.timeline.launch(on, nodes)
     return _OK
-
-
-@call()
-def cudaGraphUpload(graphExec: Any, stream: Any) -> Any:
-    known = address_of(graphExec) in DEVICE.executables and DEVICE.stream(address_of(stream))
-    return _OK if known else _INVALID
 
 
 @call()

@@ -17,7 +17,6 @@ from tensorrt import (
     _profiles,
     _refitter,
     _runtime,
-    _serialization,
     _surface,
     _values,
 )
@@ -50,8 +49,6 @@ _CLASSES = (
     _refitter.OnnxParserRefitter,
     _refitter.Refitter,
     _runtime.Runtime,
-    _serialization.IRuntimeConfig,
-    _serialization.ISerializationConfig,
     _values.Dims,
     _values.IHostMemory,
     _values.Weights,

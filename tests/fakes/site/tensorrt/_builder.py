@@ -49,12 +49,6 @@ class Builder(Bound):
         need("max_threads", (count, int))
         self._threads = count
 
-    platform_has_tf32 = property(lambda _: True)
-    platform_has_fast_fp16 = property(lambda _: True)
-    platform_has_fast_int8 = property(lambda _: True)
-    num_DLA_cores = property(lambda _: 0)  # noqa: N815
-    max_DLA_batch_size = property(lambda _: 4096)  # noqa: N815
-
     def create_network(self, flags: int = 0) -> INetworkDefinition:
         need("create_network", (flags, int))
         made = INetworkDefinition.__new__(INetworkDefinition)
@@ -69,9 +63,6 @@ class Builder(Bound):
 
     def get_plugin_registry(self) -> Any:
         return REGISTRY
-
-    def is_network_supported(self, network: INetworkDefinition, config: IBuilderConfig) -> bool:
-        return _validation.complaint(network, config) is None
 
     def build_serialized_network(
         self, network: INetworkDefinition, config: IBuilderConfig

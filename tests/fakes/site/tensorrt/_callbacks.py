@@ -4,7 +4,6 @@ import sys
 from typing import Any
 
 from tensorrt._bound import Subclassable
-from tensorrt._enums import ALL
 
 
 class IProfiler(Subclassable):
@@ -66,6 +65,3 @@ class IInt8EntropyCalibrator2(Subclassable):
 
     def write_calibration_cache(self, cache: Any) -> None:
         return None
-
-    def get_algorithm(self) -> Any:
-        return ALL["CalibrationAlgoType"].ENTROPY_CALIBRATION_2

@@ -82,8 +82,6 @@ class IBuilderConfig(Made):
         self._pools: dict[int, int] = {}
         resize = number(ALL["PreviewFeature"], "RUNTIME_ACTIVATION_RESIZE_10_10")
         self._previews: dict[int, bool] = {} if resize is None else {resize: MAJOR >= 11}
-        self._quantization = 0
-        self._devices: dict[str, Any] = {}
         self._profiles: list[IOptimizationProfile] = []
         self._cache: ITimingCache | None = None
         self._capabilities: list[str] = []
@@ -153,16 +151,6 @@ class IBuilderConfig(Made):
         value = number(BuilderFlag, name)
         return value is not None and bool(self._flags >> value & 1)
 
-    def set_quantization_flag(self, flag: Any) -> None:
-        need("set_quantization_flag", (flag, ALL.get("QuantizationFlag", object)))
-        self._quantization |= 1 << int(flag)
-
-    def clear_quantization_flag(self, flag: Any) -> None:
-        self._quantization &= ~(1 << int(flag))
-
-    def get_quantization_flag(self, flag: Any) -> bool:
-        return bool(self._quantization >> int(flag) & 1)
-
     def set_memory_pool_limit(self, pool: Any, pool_size: int) -> None:
         need("set_memory_pool_limit", (pool, ALL["MemoryPoolType"]), (pool_size, int))
         need("set_memory_pool_limit", (pool_size if pool_size >= 0 else None, int))
@@ -180,9 +168,6 @@ class IBuilderConfig(Made):
     def num_compute_capabilities(self, count: int) -> None:
         need("num_compute_capabilities", (count, int))
         self._capabilities = ["NONE"] * count
-
-    def get_compute_capability(self, index: int) -> Any:
-        return getattr(ALL["ComputeCapability"], self._capabilities[index])
 
     def set_compute_capability(self, compute_capability: Any, index: int) -> bool:
         need("set_compute_capability", (compute_capability, ALL["ComputeCapability"]))
@@ -213,18 +198,6 @@ class IBuilderConfig(Made):
 
     def set_device_type(self, layer: ILayer, device_type: Any) -> None:
         need("set_device_type", (layer, ILayer), (device_type, ALL["DeviceType"]))
-        self._devices[layer.name] = device_type
-
-    def get_device_type(self, layer: ILayer) -> Any:
-        need("get_device_type", (layer, ILayer))
-        return self._devices.get(layer.name, self.default_device_type)
-
-    def is_device_type_set(self, layer: ILayer) -> bool:
-        return layer.name in self._devices
-
-    def can_run_on_DLA(self, layer: ILayer) -> bool:  # noqa: N802
-        need("can_run_on_DLA", (layer, ILayer))
-        return False
 
     def add_optimization_profile(self, profile: IOptimizationProfile) -> int:
         need("add_optimization_profile", (profile, IOptimizationProfile))
@@ -239,14 +212,6 @@ class IBuilderConfig(Made):
     @property
     def num_optimization_profiles(self) -> int:
         return len(self._profiles)
-
-    def set_calibration_profile(self, profile: IOptimizationProfile) -> bool:
-        need("set_calibration_profile", (profile, IOptimizationProfile))
-        self._values["calibration_profile"] = profile
-        return True
-
-    def get_calibration_profile(self) -> IOptimizationProfile | None:
-        return self._values.get("calibration_profile")
 
     def create_timing_cache(self, serialized_timing_cache: Any) -> ITimingCache | None:
         data = buffer_of("create_timing_cache", serialized_timing_cache)

@@ -171,9 +171,6 @@ class Enqueue:
         if context._profiler is not None:
             node.duration_ns += layers * event_ns()
         DEVICE.timeline.enqueue(stream, node)
-        event = DEVICE.events.get(context._consumed)
-        if event is not None:
-            DEVICE.timeline.enqueue(stream, Node(0, event=event))
         if context._profiler is None:
             return
         report = _Report(context, node.duration_ns)

@@ -11,7 +11,6 @@ from tensorrt._enums import ALL
 from tensorrt._values import numpy_type
 
 _DataType = ALL["DataType"]
-_ROUNDS = {"FP16": np.float16, "BF16": None}
 _MODEL_TYPES = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,

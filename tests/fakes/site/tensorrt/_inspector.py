@@ -45,13 +45,6 @@ class EngineInspector(Made):
             whole["Bindings"] = list(self._engine._order)
         return json.dumps(whole, indent=2, ensure_ascii=False)
 
-    def get_layer_information(self, layer_index: int, format: Any) -> str:  # noqa: A002
-        need("get_layer_information", (layer_index, int), (format, LayerInformationFormat))
-        layer = self._layer(layer_index)
-        if format == LayerInformationFormat.ONELINE:
-            return layer if isinstance(layer, str) else _one_line(layer)
-        return json.dumps(layer, indent=2, ensure_ascii=False)
-
     def _layer(self, index: int) -> Any:
         verbosity = self._engine._facts["verbosity"]
         node = self._engine._model.graph.node[index]

@@ -20,7 +20,6 @@ class ITensor(Made):
         self._name, self._shape, self._dtype = name, shape, dtype
         self._flags = flags
         self._formats = _ALL_FORMATS
-        self._dynamic_range: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -59,20 +58,8 @@ class ITensor(Made):
         return self._flags.get("is_input", False)
 
     @property
-    def is_network_output(self) -> bool:
-        return self._flags.get("is_output", False)
-
-    @property
     def is_shape_tensor(self) -> bool:
         return self._flags.get("is_shape", False)
-
-    @property
-    def is_execution_tensor(self) -> bool:
-        return not self.is_shape_tensor
-
-    def set_dynamic_range(self, min: float, max: float) -> bool:  # noqa: A002
-        self._dynamic_range = (min, max)
-        return True
 
 
 class ILayer(Made):
@@ -126,9 +113,6 @@ class ILayer(Made):
     def precision_is_set(self) -> bool:
         return self._precision is not None
 
-    def reset_precision(self) -> None:
-        self._precision = None
-
     def set_output_type(self, index: int, dtype: Any) -> None:
         need("set_output_type", (index, int), (dtype, DataType))
         if not 0 <= index < self.num_outputs:
@@ -140,9 +124,6 @@ class ILayer(Made):
 
     def get_output_type(self, index: int) -> Any:
         return self._types.get(index, DataType.FLOAT)
-
-    def reset_output_type(self, index: int) -> None:
-        self._types.pop(index, None)
 
 
 class INetworkDefinition(Made):
@@ -249,15 +230,6 @@ class INetworkDefinition(Made):
             logger = self._builder.logger
             logger.log(type(logger).ERROR, f"INetworkDefinition::{method}: no index {index}")
         return None
-
-    def mark_output(self, tensor: ITensor) -> None:
-        need("mark_output", (tensor, ITensor))
-        if all(one.name != tensor.name for one in self._outputs):
-            self._outputs.append(tensor)
-
-    def unmark_output(self, tensor: ITensor) -> None:
-        need("unmark_output", (tensor, ITensor))
-        self._outputs = [one for one in self._outputs if one.name != tensor.name]
 
     def __len__(self) -> int:
         return len(self._layers)

@@ -48,12 +48,6 @@ class ParserError(Made):
     def node_operator(self) -> str:
         return self._what.op_type if self._what is not None else ""
 
-    def local_function_stack(self) -> list[str]:
-        return []
-
-    def local_function_stack_size(self) -> int:
-        return 0
-
     def __str__(self) -> str:
         code = str(self._code).rpartition(".")[2]
         return f"In node {self._node} ({self.func()}): {code}: {self._desc}"
@@ -196,12 +190,6 @@ class OnnxParser(Bound):
     def get_flag(self, flag: Any) -> bool:
         need("get_flag", (flag, OnnxParserFlag))
         return bool(self._flags >> int(flag) & 1)
-
-    def supports_operator(self, op_name: str) -> bool:
-        return onnx.defs.has(op_name)
-
-    def get_used_vc_plugin_libraries(self) -> list[str]:
-        return []
 
 
 def _uses_int64(model: Any) -> bool:

@@ -13,19 +13,12 @@ class IPluginRegistry(Made):
     def __init__(self) -> None:
         self._libraries: list[str] = []
 
-    parent_search_enabled = True
-    plugin_creator_list = property(lambda _: [])
-    all_creators = property(lambda _: [])
-
     def load_library(self, plugin_path: str) -> object | None:
         need("load_library", (plugin_path, str))
         if not Path(plugin_path).is_file():
             return None
         self._libraries.append(plugin_path)
         return object()
-
-    def deregister_library(self, handle: object) -> None:
-        return None
 
 
 REGISTRY = IPluginRegistry()

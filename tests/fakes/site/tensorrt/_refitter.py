@@ -4,7 +4,7 @@ from typing import Any
 
 import onnx
 from tensorrt import _plan
-from tensorrt._bound import Bound, buffer_of, need
+from tensorrt._bound import Bound, need
 from tensorrt._engine import ICudaEngine
 from tensorrt._execution import Execution
 from tensorrt._logger import ILogger
@@ -30,9 +30,6 @@ class Refitter(Bound):
     def get_all_weights(self) -> list[str]:
         return self._names()
 
-    def get_missing_weights(self) -> list[str]:
-        return []
-
     def set_named_weights(self, name: str, weights: Any) -> bool:
         need("set_named_weights", (name, str))
         if name not in self._names():
@@ -54,10 +51,6 @@ class Refitter(Bound):
         engine._data = _plan.write(facts, model)
         return True
 
-    def refit_cuda_engine_async(self, stream_handle: int) -> bool:
-        need("refit_cuda_engine_async", (stream_handle, int))
-        return self.refit_cuda_engine()
-
 
 class OnnxParserRefitter(Bound):
     """Takes the weights out of an ONNX model of the same structure."""
@@ -66,9 +59,6 @@ class OnnxParserRefitter(Bound):
         need("OnnxParserRefitter", (refitter, Refitter), (logger, ILogger))
         self._refitter = refitter
         self._errors: list[Any] = []
-
-    def refit_from_bytes(self, model: Any, path: str | None = None) -> bool:
-        return self._take(onnx.load_from_string(buffer_of("refit_from_bytes", model)))
 
     def refit_from_file(self, model: str) -> bool:
         need("refit_from_file", (model, str))

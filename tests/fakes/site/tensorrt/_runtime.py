@@ -38,14 +38,8 @@ class Runtime(Bound):
     def logger(self) -> ILogger:
         return self._logger
 
-    num_DLA_cores = property(lambda _: 0)  # noqa: N815
-
     def get_plugin_registry(self) -> Any:
         return REGISTRY
-
-    def load_runtime(self, path: str) -> Runtime:
-        need("load_runtime", (path, str))
-        return Runtime(self._logger)
 
     def deserialize_cuda_engine(self, serialized_engine: Any) -> ICudaEngine | None:
         data = buffer_of("deserialize_cuda_engine", serialized_engine)

@@ -62,8 +62,6 @@ def _profile_complaint(network: Any, profile: Any, index: int) -> str | None:
 def _calibration_complaint(network: Any, config: Any) -> str | None:
     if quantised(network._model) or config._values.get("int8_calibrator") is not None:
         return None
-    if all(one._dynamic_range is not None for one in network._inputs):
-        return None
     return (
         "4: [standardEngineBuilder.cpp::initCalibrationParams::1487] Error Code 4: Internal Error "
         "(Calibration failure occurred with no scaling factors detected. This could be due to no "

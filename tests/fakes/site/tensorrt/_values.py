@@ -55,8 +55,6 @@ def volume(iterable: Any) -> int:
 class Dims(Bound):
     """Dimensions: a sequence that compares with tuples and lists, and with nothing else."""
 
-    MAX_DIMS = 8
-
     def __init__(self, shape: Any = ()) -> None:
         self._shape = list(dims_of("Dims", shape))
 

@@ -1,139 +1,20 @@
 """A stand-in for ``cuda.bindings.runtime`` 13: same names, values and return conventions."""
 
-from fake_device.errors import Error as cudaError_t
-from fake_device.handles import cudaDeviceProp
-from fake_device.names import (
-    CONSTANTS,
-    cudaDeviceAttr,
-    cudaEvent_t,
-    cudaGraph_t,
-    cudaGraphExec_t,
-    cudaLimit,
-    cudaMemcpyKind,
-    cudaStream_t,
-    cudaStreamCaptureMode,
-    cudaStreamCaptureStatus,
-)
-from fake_device.runtime_device import (
-    cudaDeviceGetAttribute,
-    cudaDeviceGetLimit,
-    cudaDeviceGetPCIBusId,
-    cudaDeviceSetLimit,
-    cudaDeviceSynchronize,
-    cudaDriverGetVersion,
-    cudaGetDevice,
-    cudaGetDeviceCount,
-    cudaGetDeviceProperties,
-    cudaGetErrorName,
-    cudaGetErrorString,
-    cudaGetLastError,
-    cudaPeekAtLastError,
-    cudaProfilerStart,
-    cudaProfilerStop,
-    cudaRuntimeGetVersion,
-    cudaSetDevice,
-)
-from fake_device.runtime_events import (
-    cudaEventCreate,
-    cudaEventCreateWithFlags,
-    cudaEventDestroy,
-    cudaEventElapsedTime,
-    cudaEventQuery,
-    cudaEventRecord,
-    cudaEventSynchronize,
-)
-from fake_device.runtime_memory import (
-    cudaFree,
-    cudaFreeHost,
-    cudaHostAlloc,
-    cudaMalloc,
-    cudaMallocHost,
-    cudaMallocManaged,
-    cudaMemcpy,
-    cudaMemcpyAsync,
-    cudaMemGetInfo,
-    cudaMemset,
-    cudaMemsetAsync,
-)
-from fake_device.runtime_streams import (
-    cudaGraphDestroy,
-    cudaGraphExecDestroy,
-    cudaGraphInstantiate,
-    cudaGraphLaunch,
-    cudaGraphUpload,
-    cudaStreamBeginCapture,
-    cudaStreamCreate,
-    cudaStreamCreateWithFlags,
-    cudaStreamDestroy,
-    cudaStreamEndCapture,
-    cudaStreamIsCapturing,
-    cudaStreamQuery,
-    cudaStreamSynchronize,
-    cudaStreamWaitEvent,
+from fake_device import (
+    handles,
+    names,
+    runtime_device,
+    runtime_events,
+    runtime_memory,
+    runtime_streams,
 )
 
-globals().update(CONSTANTS)
-del CONSTANTS
-
-__all__ = [
-    "cudaDeviceAttr",
-    "cudaDeviceGetAttribute",
-    "cudaDeviceGetLimit",
-    "cudaDeviceGetPCIBusId",
-    "cudaDeviceProp",
-    "cudaDeviceSetLimit",
-    "cudaDeviceSynchronize",
-    "cudaDriverGetVersion",
-    "cudaError_t",
-    "cudaEventCreate",
-    "cudaEventCreateWithFlags",
-    "cudaEventDestroy",
-    "cudaEventElapsedTime",
-    "cudaEventQuery",
-    "cudaEventRecord",
-    "cudaEventSynchronize",
-    "cudaEvent_t",
-    "cudaFree",
-    "cudaFreeHost",
-    "cudaGetDevice",
-    "cudaGetDeviceCount",
-    "cudaGetDeviceProperties",
-    "cudaGetErrorName",
-    "cudaGetErrorString",
-    "cudaGetLastError",
-    "cudaGraphDestroy",
-    "cudaGraphExecDestroy",
-    "cudaGraphExec_t",
-    "cudaGraphInstantiate",
-    "cudaGraphLaunch",
-    "cudaGraphUpload",
-    "cudaGraph_t",
-    "cudaHostAlloc",
-    "cudaLimit",
-    "cudaMalloc",
-    "cudaMallocHost",
-    "cudaMallocManaged",
-    "cudaMemGetInfo",
-    "cudaMemcpy",
-    "cudaMemcpyAsync",
-    "cudaMemcpyKind",
-    "cudaMemset",
-    "cudaMemsetAsync",
-    "cudaPeekAtLastError",
-    "cudaProfilerStart",
-    "cudaProfilerStop",
-    "cudaRuntimeGetVersion",
-    "cudaSetDevice",
-    "cudaStreamBeginCapture",
-    "cudaStreamCaptureMode",
-    "cudaStreamCaptureStatus",
-    "cudaStreamCreate",
-    "cudaStreamCreateWithFlags",
-    "cudaStreamDestroy",
-    "cudaStreamEndCapture",
-    "cudaStreamIsCapturing",
-    "cudaStreamQuery",
-    "cudaStreamSynchronize",
-    "cudaStreamWaitEvent",
-    "cudaStream_t",
-]
+_MODULES = (handles, names, runtime_device, runtime_events, runtime_memory, runtime_streams)
+_OFFERED = {
+    name: value
+    for module in _MODULES
+    for name, value in vars(module).items()
+    if name.startswith("cuda")
+}
+__all__ = sorted(_OFFERED)  # noqa: PLE0605
+globals().update(_OFFERED, **names.CONSTANTS)
