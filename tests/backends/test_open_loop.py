@@ -90,7 +90,7 @@ def test_the_rate_is_a_share_of_the_closed_loop() -> None:
     assert (outcome.closed_ms, outcome.closed_per_s) == (2.0, 250.0)
 
 
-def test_what_is_not_served_in_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_served_in_time_is_counted(monkeypatch) -> None:
     monkeypatch.setattr("enginescope.backends.open_loop.GRACE_MS", 0.0)
     rule = LoadRule(arrivals="constant", rate_per_s=1_000, queries=100)
     outcome = served(rule, lambda: time.sleep(0.02)).outcome()
@@ -120,7 +120,7 @@ def test_a_test_without_answers_fails() -> None:
 
 
 @pytest.mark.parametrize("arrivals", ["burst", "closed"])
-def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals: str) -> None:
+def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals) -> None:
     happened = threading.Event()
 
     def bug() -> None:
@@ -133,7 +133,7 @@ def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_closed_query_ends_with_the_last_of_its_requests(workers: int) -> None:
+def test_a_closed_query_ends_with_the_last_of_its_requests(workers) -> None:
     steps = [StepRecorder(lambda: time.sleep(1e-3)) for _ in range(workers)]
     rule = LoadRule(arrivals="closed", queries=5, samples_per_query=8, workers=workers)
     load = LoadRecorder(steps, rule, np.array([1.0]))

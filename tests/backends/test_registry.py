@@ -53,7 +53,7 @@ def test_specification_round_trip() -> None:
         ("fake?color=red", "no option 'color'"),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_what_is_refused(text, message) -> None:
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         parse_backend(text)
 

@@ -41,8 +41,6 @@ def shown(value: Any) -> Any:
 
 
 class Script:
-    """The calls, and what came of each."""
-
     def __init__(self, trt: Any, folder: Path) -> None:
         self.trt, self.folder, self.found = trt, folder, {}
         self.errors: list[str] = []
@@ -266,7 +264,6 @@ class Script:
 
 
 def main(module: str, folder: str) -> None:
-    """Print the transcript as JSON."""
     script = Script(importlib.import_module(module), Path(folder))
     for part in (script.configuration, script.values, script.parsing):
         part()

@@ -45,7 +45,6 @@ def describe(cls: type) -> dict[str, Any]:
 
 
 def dump(module: Any) -> dict[str, Any]:
-    """Return classes and functions of a module."""
     public = {
         name: one
         for name, one in sorted(vars(module).items())

@@ -25,13 +25,7 @@ def recorder(trt: Any, lines: list[str]) -> Any:
 
 
 class Build:
-    """A build step by step; `configure` may be called between.
-
-    Attributes
-    ----------
-    log : list of str
-        Warnings and errors.
-    """
+    """A build step by step; `log` has its warnings and errors."""
 
     def __init__(self, fake: SimpleNamespace, path: Path, *, strongly_typed: bool = False) -> None:
         trt = fake.trt
@@ -103,13 +97,7 @@ class Gpu:
 
 
 class Run:
-    """An engine with one context and a stream.
-
-    Attributes
-    ----------
-    log : list of str
-        Warnings and errors.
-    """
+    """An engine with one context and a stream; `log` has its warnings and errors."""
 
     def __init__(self, fake: SimpleNamespace, plan: bytes) -> None:
         self.trt, self.gpu, self.log = fake.trt, Gpu(fake), []
@@ -150,7 +138,6 @@ class Run:
         return self.gpu.to_host(self.addresses[name], np.empty(shape, kind))
 
     def graph(self) -> Any:
-        """Return the executable graph of one enqueue."""
         rt = self.gpu.rt
         mode = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
         self.gpu.ok(rt.cudaStreamBeginCapture(self.stream, mode))

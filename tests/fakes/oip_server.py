@@ -46,7 +46,6 @@ class OipServer(ThreadingHTTPServer):
 
     @property
     def model(self) -> str:
-        """The model's address."""
         return f"http://127.0.0.1:{self.server_address[1]}{MODEL}"
 
 

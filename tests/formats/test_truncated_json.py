@@ -10,7 +10,7 @@ PLAN = json.dumps(
 
 
 @pytest.mark.parametrize("length", range(1, len(PLAN)))
-def test_every_cut_is_valid_json(length: int) -> None:
+def test_every_cut_is_valid_json(length) -> None:
     kept = json.loads(sound_part(PLAN[:length]) or "null")
     whole = json.loads(PLAN)
     layers = kept.get("Layers", [])

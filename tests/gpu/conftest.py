@@ -50,18 +50,15 @@ def spec(precision: str | None = None, **options: str) -> str:
 
 
 def model_files() -> list[Path]:
-    """Return the further models, sorted."""
     return sorted(Path(MODELS).glob("*.onnx")) if MODELS else []
 
 
 @pytest.fixture(scope="session")
 def engines(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The engine cache of the session."""
     kept = os.environ.get("ENGINESCOPE_GPU_CACHE")
     return Path(kept) if kept else tmp_path_factory.mktemp("engines")
 
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """The bundled models."""
     return sample_models(tmp_path_factory.mktemp("models"))

@@ -22,8 +22,6 @@ SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
 
 @dataclass(frozen=True)
 class Measuring:
-    """Measures a model as asked."""
-
     engines: Path
 
     def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:

@@ -32,13 +32,11 @@ class Example(NamedTuple):
 
 @lru_cache
 def goldens(shared: Path) -> dict[str, Any]:
-    """Everything that trex computed."""
     return json.loads((shared / "goldens.json").read_bytes())
 
 
 @lru_cache
 def example(shared: Path, name: str) -> Example:
-    """One of EXAMPLES."""
     folder = shared / "trex-examples"
     read = read_plan_files(PlanFiles(plan=folder / f"{name}.graph.json"))
     return Example(

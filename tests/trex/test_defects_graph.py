@@ -23,7 +23,7 @@ def edges(graph: PlanGraph, kind: str = "data") -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["a<b", "a&b", "a>b", 'a"b', "a|b", "a{b}", "a:b", "a\\b"])
-def test_names_that_are_markup(name: str) -> None:
+def test_names_that_are_markup(name) -> None:
     """``<`` and ``&`` go unescaped into HTML labels: dot fails. ``:`` becomes ``###``."""
     assert name in texts(plan_of(chain((name, "kgen", "x", "y")), "x", "y"))
 

@@ -20,7 +20,7 @@ def test_a_layer_without_a_time_is_no_zero() -> None:
 
 @pytest.mark.parametrize("kind", ["shape_call", "signal", "wait", "NoOp", "Constant"])
 @pytest.mark.parametrize("is_timed", [True, False])
-def test_what_launches_nothing_is_no_partial_profile(kind: str, is_timed: bool) -> None:
+def test_what_launches_nothing_is_no_partial_profile(kind, is_timed) -> None:
     """Any TensorRT 10 engine with shape calls makes trex warn of "Partial profiling data"."""
     inert = [layer(f"{kind}_1", kind), layer(f"{kind}_1", kind)]
     plan = plan_of([THREE[0], *inert, THREE[1], THREE[2]], "x", "y")
@@ -46,7 +46,7 @@ def test_what_launches_nothing_is_no_partial_profile(kind: str, is_timed: bool) 
         ("trex-examples/resnet18-a100-qat-residual.engine", 26),
     ],
 )
-def test_real_plans_open_without_a_wrong_notice(shared, stem: str, timed: int) -> None:
+def test_real_plans_open_without_a_wrong_notice(shared, stem, timed) -> None:
     """All three TensorRT 10 engines make trex warn, and lose up to 0.6 % of the time."""
     path = shared / f"{stem}.graph.json"
     read = read_plan_files(PlanFiles(plan=path))

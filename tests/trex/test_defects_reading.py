@@ -19,7 +19,7 @@ IO = ("x", "y")
 
 
 @pytest.mark.parametrize("root", [{"Layers": []}, {"Layers": [], "Bindings": []}, []])
-def test_no_layers(root: object) -> None:
+def test_no_layers(root) -> None:
     """``Layers: []`` ends trex with IndexError; here it is a plan of none."""
     plan, _ = parse_plan(json.dumps(root).encode(), "a.json")
     assert plan.layers == ()
@@ -30,7 +30,7 @@ def test_no_layers(root: object) -> None:
 
 
 @pytest.mark.parametrize("key", ["Format/Datatype", "Dimensions", "Location"])
-def test_a_tensor_without_a_field(key: str) -> None:
+def test_a_tensor_without_a_field(key) -> None:
     """``Format/Datatype`` or ``Dimensions`` missing is KeyError in trex."""
     bare = {name: value for name, value in plans.IMAGE.items() if name != key}
     plan = plan_of([layer("a", "kgen", [bare], [plans.PACKED])], "image", "packed")
@@ -42,7 +42,7 @@ def test_a_tensor_without_a_field(key: str) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 9, 10, 123])
-def test_profile_numbers_of_several_digits(number: int) -> None:
+def test_profile_numbers_of_several_digits(number) -> None:
     """trex looks for one digit: ``[profile 10]`` and above leak into profile 0."""
     layers = chain(("a", "kgen", "x", "y"), (f"a [profile {number}]", "kgen", "p", "q"))
     plan = plan_of(layers, "x", "y")

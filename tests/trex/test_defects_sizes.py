@@ -39,7 +39,7 @@ def test_constants_of_a_layer() -> None:
         ("Int64", "INT64", 80),
     ],
 )
-def test_types(text: str, dtype: str, of_ten: int) -> None:
+def test_types(text, dtype, of_ten) -> None:
     """BF16, Bool and spellings that are not in its list count 0 bytes in trex."""
     view = one_tensor(text, [10])
     assert view.layers[0].precision is DataType(dtype)

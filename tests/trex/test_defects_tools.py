@@ -30,7 +30,7 @@ def test_a_log_on_its_own(data, tmp_path, capsys) -> None:
 
 
 @pytest.mark.parametrize("given", ["--device=1", "--device=01"])
-def test_the_device_is_a_number(given: str) -> None:
+def test_the_device_is_a_number(given) -> None:
     """``--dev 1`` stays a text, and NVML asks for a number."""
     assert int(settings(given).options["device"]) == 1
 

@@ -87,7 +87,7 @@ def missed_by(one: Example, column: str, kind: str | None = None) -> int:
 
 
 @pytest.mark.parametrize("chart", OF_LAYERS)
-def test_bars_of_layers(one, chart: str) -> None:
+def test_bars_of_layers(one, chart) -> None:
     (golden,) = one.golden["report_card"][chart]
     values = one.view.columns()[OF_LAYERS[chart]]
     assert len(values) == golden["n_y"]
@@ -96,7 +96,7 @@ def test_bars_of_layers(one, chart: str) -> None:
 
 
 @pytest.mark.parametrize("chart", BY_TYPE)
-def test_distributions_by_type(one, chart: str) -> None:
+def test_distributions_by_type(one, chart) -> None:
     for golden in one.golden["report_card"][chart]:
         values = one.view.columns(golden["name"])[BY_TYPE[chart]]
         assert len(values) == golden["n_x"]
@@ -105,7 +105,7 @@ def test_distributions_by_type(one, chart: str) -> None:
 
 
 @pytest.mark.parametrize("chart", OF_CONVOLUTIONS)
-def test_bars_of_convolutions(one, chart: str) -> None:
+def test_bars_of_convolutions(one, chart) -> None:
     (golden,) = one.golden["report_card"][chart]
     values = one.view.columns("Convolution")[OF_CONVOLUTIONS[chart]]
     assert len(values) == golden["n_y"]
@@ -113,7 +113,7 @@ def test_bars_of_convolutions(one, chart: str) -> None:
 
 
 @pytest.mark.parametrize("chart", OTHER_BYTES)
-def test_bars_that_count_other_bytes(one, chart: str) -> None:
+def test_bars_that_count_other_bytes(one, chart) -> None:
     (golden,) = one.golden["report_card"][chart]
     name, differs = OTHER_BYTES[chart]
     found = one.view.columns("Convolution")

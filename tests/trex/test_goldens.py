@@ -111,7 +111,7 @@ def test_sums_of_times(one) -> None:
         ("count_by_output_precision", "output_precision"),
     ],
 )
-def test_counts(one, key: str, columns: str) -> None:
+def test_counts(one, key, columns) -> None:
     assert counts(column(one, columns)) == one.golden[key]
 
 
@@ -123,7 +123,7 @@ def test_counts(one, key: str, columns: str) -> None:
         ("latency_pct_by_precision", "precision", "latency.pct_time"),
     ],
 )
-def test_sums(one, key: str, by: str, what: str) -> None:
+def test_sums(one, key, by, what) -> None:
     assert sums(one, by, what) == pytest.approx(one.golden[key], **PERCENT)
 
 
@@ -251,7 +251,7 @@ def test_graphs(one) -> None:
 
 @pytest.mark.parametrize(("number", "names"), [(0, (MOBILENET, RESIDUALS)), (1, (FP32, FP16))])
 @pytest.mark.parametrize("exact", ["exact=True", "exact=False"])
-def test_comparisons(shared: Path, number: int, names: tuple[str, str], exact: str) -> None:
+def test_comparisons(shared, number, names, exact) -> None:
     golden = goldens(shared)["comparisons"][number]
     a, b = (example(shared, name) for name in names)
     found = align(a.read.plan, b.read.plan)
@@ -265,7 +265,7 @@ def test_comparisons(shared: Path, number: int, names: tuple[str, str], exact: s
         assert shares == pytest.approx(golden[key])
 
 
-def test_one_layer_keeps_all_its_findings(shared: Path) -> None:
+def test_one_layer_keeps_all_its_findings(shared) -> None:
     """trex's ConvLinter keeps one hazard a layer, the last: 37 rows of 41 findings."""
     one = example(shared, MOBILENET)
     golden = one.golden["lint"]
@@ -292,9 +292,7 @@ PARAMETERS = 61_100_840
     ("name", "element_bytes", "scalars"),
     [("alexnet_fp16.graph", 2, 12), ("alexnet_torch_tensorrt.engine_info", 4, 0)],
 )
-def test_every_parameter_is_a_weight(
-    shared: Path, name: str, element_bytes: int, scalars: int
-) -> None:
+def test_every_parameter_is_a_weight(shared, name, element_bytes, scalars) -> None:
     """trex takes those of gemm layers for activations; their alphas and betas are the scalars."""
     read = read_plan_files(PlanFiles(plan=shared / "trt10-rtx3060" / f"{name}.json"))
     assert {one.level for one in read.notices} <= {"info"}  # how coarse times beside it are
@@ -304,7 +302,7 @@ def test_every_parameter_is_a_weight(
     assert totals.unknown_tensors == 0
 
 
-def test_every_golden_is_looked_at(shared: Path) -> None:
+def test_every_golden_is_looked_at(shared) -> None:
     """Keys of the goldens that no test here or in tests/analysis names, and why."""
     text = "".join(
         (Path(__file__).parents[1] / path).read_text()

@@ -23,13 +23,13 @@ def test_a_tensor(one) -> None:
     assert (tensor.dtype.bits, tensor.nbytes) == (32, 602112)
 
 
-def test_names_of_plans(shared: Path) -> None:
+def test_names_of_plans(shared) -> None:
     """test_compare: get_plans_names, which is the file's name; ours is without its role"""
     names = [example(shared, name).read.plan.name for name in (MOBILENET, RESIDUALS)]
     assert names == [MOBILENET, RESIDUALS]
 
 
-def test_every_layer_is_paired_or_left_over(shared: Path, one) -> None:
+def test_every_layer_is_paired_or_left_over(shared, one) -> None:
     """test_compare: match_layers, its list of 72 with 57 matched and 15 left over"""
     other = example(shared, RESIDUALS)
     golden = goldens(shared)["comparisons"][0]["exact=True"]

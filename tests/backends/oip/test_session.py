@@ -31,7 +31,7 @@ def asked(server: OipServer, x: np.ndarray = X, **options: str) -> EndpointSessi
 
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("datatype", ["FP32", "INT64"])
-def test_inputs_arrive_as_they_were_fed(binary: bool, datatype: str) -> None:
+def test_inputs_arrive_as_they_were_fed(binary, datatype) -> None:
     with oip_server(binary=binary, datatype=datatype) as server:
         x = X.astype(np.float32 if datatype == "FP32" else np.int64)
         session = asked(server, x)
@@ -108,7 +108,7 @@ def test_metadata_of_another_service_is_refused() -> None:
 @pytest.mark.parametrize(
     ("body", "length"), [(b"{}", None), (b"[]", None), (b"<html>", None), (b'{"outputs":[]}', "99")]
 )
-def test_an_answer_that_is_not_the_protocol_s_is_refused(body: bytes, length: str | None) -> None:
+def test_an_answer_that_is_not_the_protocol_s_is_refused(body, length) -> None:
     headers = {} if length is None else {"Inference-Header-Content-Length": length}
     with pytest.raises(BackendError):
         output_tensors(body, headers)

@@ -16,7 +16,6 @@ def write(path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], *
 
 
 def damaged(data: bytes) -> bytes:
-    """A file's bytes with one of them another, in as many."""
     at = len(data) // 2
     return data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :]
 
@@ -50,7 +49,6 @@ def mirrored(path: Path) -> Path:
 
 
 def nonzero(path: Path) -> Path:
-    """A data-dependent output shape."""
     return write(
         path,
         [helper.make_node("NonZero", ["x"], ["y"], name="nonzero")],
@@ -60,7 +58,6 @@ def nonzero(path: Path) -> Path:
 
 
 def strings(path: Path) -> Path:
-    """Strings in, strings out."""
     return write(
         path,
         [helper.make_node("Identity", ["x"], ["y"], name="echo")],
@@ -70,7 +67,6 @@ def strings(path: Path) -> Path:
 
 
 def sequence(path: Path) -> Path:
-    """An output that is a sequence of tensors."""
     output = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
     return write(
         path,

@@ -35,19 +35,19 @@ def measured(path: Path) -> es.RunView:
         *(TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2),
     ],
 )
-def test_types_that_numpy_lacks_are_filled_at_random(tmp_path: Path, kind: int) -> None:
+def test_types_that_numpy_lacks_are_filled_at_random(tmp_path, kind) -> None:
     run = measured(model(tmp_path / "m.onnx", kind, ["n", 7]))
     assert run.latency is not None
     assert "W-OUTPUTS" not in {notice.code for notice in run.notices}
 
 
-def test_a_newer_ir_version_is_read_as_the_newest_that_is_known(tmp_path: Path) -> None:
+def test_a_newer_ir_version_is_read_as_the_newest_that_is_known(tmp_path) -> None:
     run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [1, 3], "Neg", ir=99))
     (notice,) = (notice for notice in run.notices if notice.code == "I-IR-LOWERED")
     assert "IR version 99" in notice.message
 
 
-def test_a_query_without_items_is_counted_as_a_query(tmp_path: Path) -> None:
+def test_a_query_without_items_is_counted_as_a_query(tmp_path) -> None:
     run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [0, 3], "Neg"))
     assert run.throughput.unit == "queries"
 
@@ -64,12 +64,12 @@ def test_a_query_without_items_is_counted_as_a_query(tmp_path: Path) -> None:
         ([], [], []),
     ],
 )
-def test_outputs_are_looked_at(first: list[float], last: list[float], faults: list[str]) -> None:
+def test_outputs_are_looked_at(first, last, faults) -> None:
     notices = OutputLook({"y": np.array(first)}).notices({"y": np.array(last)})
     assert [notice.evidence["fault"] for notice in notices] == faults
 
 
-def test_a_model_of_nan_is_said(tmp_path: Path) -> None:
+def test_a_model_of_nan_is_said(tmp_path) -> None:
     value = helper.make_tensor("c", TensorProto.FLOAT, [2], [float("nan")] * 2)
     graph = helper.make_graph(
         [helper.make_node("Add", ["x", "c"], ["y"])],

@@ -41,7 +41,6 @@ def use(monkeypatch):
 
 
 def chain(path: Path, *, dims: tuple[int, ...] = (2, 8), known: bool = True) -> Path:
-    """Relu, Softmax, Relu."""
     nodes = [
         helper.make_node("Relu", ["x"], ["r"], name="first"),
         helper.make_node("Softmax", ["r"], ["s"], name="middle"),

@@ -3,10 +3,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 
-def test_neither_home_nor_temporary_folder_is_written_to(tmp_path: Path) -> None:
+def test_neither_home_nor_temporary_folder_is_written_to(tmp_path) -> None:
     home, temporary = tmp_path / "home", tmp_path / "tmp"
     home.mkdir()
     temporary.mkdir()

@@ -106,7 +106,6 @@ def expected(path: Path, one: Job) -> list[np.ndarray]:
 
 @contextmanager
 def opened(one: Job, mode: Mode | None = None) -> Iterator[TrtSession]:
-    """A session, closed at the end."""
     session = TrtSession(load(one.backend.options.get("runtime")), one, mode)
     try:
         yield session

@@ -3,14 +3,13 @@
 import importlib.util
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from enginescope.core.record import replace
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
-from enginescope.records.run.job import Mode, TelemetryRule
+from enginescope.records.run.job import TelemetryRule
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.tensorrt.conftest import Use
 from tests.backends.tensorrt.driving import (
@@ -44,7 +43,7 @@ def h200(use: Use) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
-def test_either_loop_is_repeated(h200, perceptron: Path, engines: Path, mode: Mode) -> None:
+def test_either_loop_is_repeated(h200, perceptron, engines, mode) -> None:
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
     found = measure(replace(one, telemetry=RULE))
     assert found.gpu.requests is not None
@@ -60,7 +59,7 @@ def test_either_loop_is_repeated(h200, perceptron: Path, engines: Path, mode: Mo
     [(LATENCY, 1, 100, 103), (THROUGHPUT, 1, 100, 102), (THROUGHPUT, 2, 100, 104)],
 )
 def test_untimed_requests_are_counted_too(
-    use: Use, perceptron: Path, engines: Path, mode: Mode, streams: int, count: int, issued: int
+    use, perceptron, engines, mode, streams, count, issued
 ) -> None:
     use()
     one = with_engine(job(perceptron), engines)

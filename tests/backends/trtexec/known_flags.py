@@ -108,7 +108,6 @@ workspace 8.0 9.3
 
 
 def taken_by(version: tuple[int, int]) -> frozenset[str]:
-    """Return the names of the flags that a version takes."""
     rows = (line.split() for line in SPANS.split("\n") if line)
     within = {name for name, first, last in rows if _number(first) <= version <= _number(last)}
     return frozenset(ALWAYS.split()) | within

@@ -78,7 +78,6 @@ PROFILE = Profile(
 
 
 def measured(asked: Settings, **changes: Any) -> Run:
-    """A run as the device wing hands it back."""
     stamps = trace()
     kind = "engine" if asked.load_engine else "onnx"
     subject = Subject(name="model", kind=kind, path=asked.model, size_bytes=3 * 2**20)

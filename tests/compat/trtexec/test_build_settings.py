@@ -53,7 +53,7 @@ def test_sizes_of_pools() -> None:
 
 
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.1"])
-def test_mebibytes_are_what_they_say(text: str) -> None:
+def test_mebibytes_are_what_they_say(text) -> None:
     found = settings("--memPoolSize=workspace:4096MiB", trt=text)
     assert found.options["memory_pools"] == f"workspace:{4096 * 2**20}B"
 

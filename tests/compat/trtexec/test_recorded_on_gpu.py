@@ -17,7 +17,6 @@ STEM = "small_convnet.onnx.engine"
 
 @pytest.fixture
 def folder(data: Path, tmp_path: Path) -> Path:
-    """The recorded files, unpacked."""
     for file in (data / "trt86-h200-process").iterdir():
         content = file.read_bytes()
         packed = file.suffix == ".gz"

@@ -190,7 +190,7 @@ def test_blocks_of_7_have_no_heads() -> None:
         "",
     ],
 )
-def test_prefixes_of_several_loggers(prefix: str) -> None:
+def test_prefixes_of_several_loggers(prefix) -> None:
     text = build_logs.GRAPH + build_logs.TUNING_86 + build_logs.MEMORY + build_logs.LAYERS_86
     assert story_of(build_logs.prefixed(text, prefix)) == story_of(build_logs.log_86())
 
@@ -262,7 +262,7 @@ def test_sizes_beyond_reason_are_left_out() -> None:
     assert story.tuned[0].combinations[0].trials[0].time_ms is None
 
 
-def test_the_recorded_log(data: Path) -> None:
+def test_the_recorded_log(data) -> None:
     folder = data / "trt86-h200-process"
     raw = gzip.decompress((folder / "small_convnet.onnx.engine.build.log.gz").read_bytes())
     story, notices = build_story_of(raw, "build.log")
@@ -287,7 +287,7 @@ def test_the_recorded_log(data: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["resnet18", "depth_anything_small"])
-def test_large_logs(shared: Path, model: str) -> None:
+def test_large_logs(shared, model) -> None:
     raw = (shared / "trt86-h200" / f"{model}.engine.build.log").read_bytes()
     story, notices = build_story_of(raw, model)
     assert notices == ()
@@ -328,13 +328,13 @@ def survives(data: bytes) -> None:
 
 @given(st.binary(max_size=300))
 @FUZZ
-def test_any_bytes(data: bytes) -> None:
+def test_any_bytes(data) -> None:
     survives(data)
 
 
 @given(st.sampled_from(WHOLE), st.floats(0, 1), st.floats(0, 1))
 @FUZZ
-def test_parts(data: bytes, begin: float, end: float) -> None:
+def test_parts(data, begin, end) -> None:
     survives(data[int(begin * len(data)) : int(end * len(data))])
 
 
@@ -343,7 +343,7 @@ def test_parts(data: bytes, begin: float, end: float) -> None:
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=12),
 )
 @FUZZ
-def test_flipped_bytes(data: bytes, places: list[tuple[float, int]]) -> None:
+def test_flipped_bytes(data, places) -> None:
     changed = bytearray(data)
     for where, byte in places:
         changed[min(int(where * len(data)), len(data) - 1)] = byte
@@ -352,7 +352,7 @@ def test_flipped_bytes(data: bytes, places: list[tuple[float, int]]) -> None:
 
 @given(st.lists(st.sampled_from(LINES), max_size=40))
 @FUZZ
-def test_lines_in_any_order(lines: list[bytes]) -> None:
+def test_lines_in_any_order(lines) -> None:
     survives(b"".join(lines))
 
 

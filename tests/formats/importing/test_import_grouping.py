@@ -28,7 +28,7 @@ from enginescope.records.plan.build import ToolReport
         ("Graphics.json", "Graphics"),
     ],
 )
-def test_stems(path: str, stem: str) -> None:
+def test_stems(path, stem) -> None:
     assert stem_of(Path(path)) == stem
 
 

@@ -55,7 +55,7 @@ def test_nothing_is_known_without_options() -> None:
         ("model", ()),
     ],
 )
-def test_shapes(text: str, shapes: tuple[InputShape, ...]) -> None:
+def test_shapes(text, shapes) -> None:
     assert workload_of(inference(Input_inference_shape=text), None).shapes == shapes
 
 
@@ -77,7 +77,7 @@ def plan(*shape: int | None) -> Plan:
         ("many", None, None),
     ],
 )
-def test_batch(text: str, of: Plan | None, batch: int | None) -> None:
+def test_batch(text, of, batch) -> None:
     assert workload_of(inference(Batch=text), of).batch == batch
 
 
@@ -91,7 +91,7 @@ def test_batch(text: str, of: Plan | None, batch: int | None) -> None:
         ("x (+ y warm up)", None),
     ],
 )
-def test_warm_up(text: str, ms: float | None) -> None:
+def test_warm_up(text, ms) -> None:
     assert warmup_ms(inference(Duration=text)) == ms
 
 
@@ -106,7 +106,7 @@ def test_warm_up(text: str, ms: float | None) -> None:
         ("", None),
     ],
 )
-def test_precision(stated: str, precision: str | None) -> None:
+def test_precision(stated, precision) -> None:
     assert precision_of(build(Precision=stated)) == precision
 
 

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -16,7 +14,7 @@ def test_a_net_of_fp32_holds_fp32(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("where", ["weight", "constant", "cast", "branch"])
-def test_fp16_is_seen_wherever_it_is(tmp_path: Path, where: str) -> None:
+def test_fp16_is_seen_wherever_it_is(tmp_path, where) -> None:
     ends = ([value("x", [4])], [value("y", [4])])
     weights = {}
     down = helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16)

@@ -116,7 +116,7 @@ def test_runs_without_nodes() -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '[{"cat": "Node"}]', "3"])
-def test_what_is_no_profile(text: str) -> None:
+def test_what_is_no_profile(text) -> None:
     with pytest.raises(FormatError):
         ort_profile_of(read_json(text.encode(), "o.json"))
 

@@ -16,7 +16,7 @@ from enginescope.formats.plan.plan_json import io_tensors
         (7, None),
     ],
 )
-def test_truth_in_any_spelling(raw: object, truth: bool | None) -> None:
+def test_truth_in_any_spelling(raw, truth) -> None:
     (found,), _ = io_tensors({"I/O Tensors": [{"Name": "x", "IsShapeInferenceIO": raw}]}, ())
     assert found.is_shape_tensor is truth
 

@@ -176,7 +176,7 @@ def test_missing_fields_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("dims", [[1, "2"], [1.5], [True], "1x2", None, [10**30]])
-def test_dimensions_that_are_none(dims: object) -> None:
+def test_dimensions_that_are_none(dims) -> None:
     layer = {"Name": "x", "Inputs": [{"Name": "t", "Dimensions": dims}]}
     assert read({"Layers": [layer]}).layers[0].inputs[0].shape is None
 
@@ -202,7 +202,7 @@ def test_a_truncated_plan_keeps_whole_layers() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "3", '{"Layers": 3}', '{"Layers": [1, 2]}', "[1]"])
-def test_what_is_no_plan(text: str) -> None:
+def test_what_is_no_plan(text) -> None:
     with pytest.raises(FormatError, match=r"a\.json"):
         parse_plan(text.encode(), "a.json")
 
@@ -245,7 +245,7 @@ def test_recorded_plan(data) -> None:
         plans.tensorrt_10()["Layers"],
     ],
 )
-def test_layer_by_layer_gives_what_the_whole_gives(plan: object) -> None:
+def test_layer_by_layer_gives_what_the_whole_gives(plan) -> None:
     data = plans.encoded(plan)
     assert parse_plan(data, "a.json") == plan_of(read_json(data, "a.json"))
 
@@ -280,7 +280,7 @@ def test_layers_that_differ_in_names_share_what_they_carry() -> None:
     [None, 3, "x", {"Name": "x"}, [None, 3, "x", [], {}, {"Name": 3}], [{"Name": [1]}]],
     ids=str,
 )
-def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
+def test_what_is_no_tensor_is_passed_over(tensors) -> None:
     one = {**plans.convolution(), "Outputs": tensors, "StreamId": 2**70, "Metadata": 3}
     found = read({"Layers": [one]}).layers[0]
     assert (found.outputs, found.stream, found.metadata, found.onnx_nodes) == ((), None, None, ())
@@ -298,9 +298,7 @@ def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
         ({"Format/Datatype": ["Half"]}, (1, 3, 8, 8)),
     ],
 )
-def test_fields_of_a_tensor_of_another_type_are_not_known(
-    fields: dict[str, object], shape: object
-) -> None:
+def test_fields_of_a_tensor_of_another_type_are_not_known(fields, shape) -> None:
     one = {**plans.convolution(), "Inputs": [3, {**plans.PACKED, **fields}, plans.IMAGE]}
     odd, image = read({"Layers": [one]}).layers[0].inputs
     assert odd.shape == shape

@@ -34,7 +34,7 @@ Average inference time: 3.7 ms.
 
 
 @pytest.mark.parametrize("text", [LOG, LOG.replace("\n", "\r\n")])
-def test_each_runner_is_a_process(text: str) -> None:
+def test_each_runner_is_a_process(text) -> None:
     (ort, few), (trt, one) = parse_polygraphy_logs(text.encode(), "p.log")
     assert (ort.backend, trt.backend) == ("ort-cuda", "trt")
     assert (ort.versions, trt.versions) == ({"onnxruntime": "1.30.0"}, {"tensorrt": "10.16.2.5"})

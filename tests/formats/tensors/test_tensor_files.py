@@ -71,7 +71,7 @@ def test_raw_says_nothing_of_itself(tmp_path) -> None:
         ("a.pb", b""),
     ],
 )
-def test_damaged_files(tmp_path, name: str, content: bytes) -> None:
+def test_damaged_files(tmp_path, name, content) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FormatError, match=name):
         load_tensor(tmp_path / name)

@@ -98,6 +98,6 @@ def test_odd_values_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("value", [{}, [], {"performance_summary": 3}, [{"Name": "x"}], 3])
-def test_what_is_no_metadata(value: object) -> None:
+def test_what_is_no_metadata(value) -> None:
     with pytest.raises(FormatError, match="none of trex's sections"):
         read(value)

@@ -9,7 +9,7 @@ def printed(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("power", [10, 11, 12, 14])
-def test_the_step_of_printed_floats(power: int) -> None:
+def test_the_step_of_printed_floats(power) -> None:
     ticks = np.random.default_rng(1).integers(600, 640, 400)
     exact = ticks * 2.0**-power
     assert clock_step_ms(printed(exact)) == 2.0**-power
@@ -30,7 +30,7 @@ def test_no_step_shows() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [0.5] * 100, [0.0] * 100, [0.25, 0.5, 0.75]])
-def test_too_little_to_tell(values: list[float]) -> None:
+def test_too_little_to_tell(values) -> None:
     assert clock_step_ms(np.array(values)) is None
 
 

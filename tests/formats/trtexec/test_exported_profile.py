@@ -48,7 +48,7 @@ def test_torch_tensorrt_has_neither_count_nor_median() -> None:
         {"a": {"profile": [{"count": 2}, OLD]}},
     ],
 )
-def test_nestings(value: object) -> None:
+def test_nestings(value) -> None:
     profile = read(value)
     assert [one.name for one in profile.layers] == ["relu"]
     assert profile.source == "trtexec"
@@ -108,7 +108,7 @@ def test_a_mean_that_contradicts_its_total_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("value", [1e300, 10**12, 10**400, 1e9])
-def test_a_time_that_no_layer_takes_is_not_known(value: float) -> None:
+def test_a_time_that_no_layer_takes_is_not_known(value) -> None:
     rows = [{"name": "a", "averageMs": value}, {"name": "b", "averageMs": 2.0}]
     profile, notices = parse_profile(json.dumps([{"count": 4}, *rows]).encode(), "p.json")
     assert [each.mean_ms for each in profile.layers] == [None, 2.0]
@@ -116,7 +116,7 @@ def test_a_time_that_no_layer_takes_is_not_known(value: float) -> None:
 
 
 @pytest.mark.parametrize("value", [[], {}, [{"count": 3}], [{"name": "x", "time": 3}], 3])
-def test_what_holds_no_layer_times(value: object) -> None:
+def test_what_holds_no_layer_times(value) -> None:
     with pytest.raises(FormatError, match="no layer times"):
         read(value)
 

@@ -49,7 +49,7 @@ def test_warm_up_of_old_versions_is_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("warmup_ms", [None, 0.0, 200.0])
-def test_files_without_warm_up_are_left_alone(warmup_ms: float | None) -> None:
+def test_files_without_warm_up_are_left_alone(warmup_ms) -> None:
     latency = read(records(5), warmup_ms=warmup_ms)["trtexec_latency"]
     assert len(latency) == 5
     assert latency.warmup_ms is None
@@ -87,7 +87,7 @@ ROWS = [{"latencyMs": 1.0, "computeMs": 0.5}, {"latencyMs": 2.0, "computeMs": 1.
         ],
     ],
 )
-def test_nestings_and_units(value: object) -> None:
+def test_nestings_and_units(value) -> None:
     found = read(value)
     np.testing.assert_allclose(found["trtexec_latency"].values_ms, [1.0, 2.0])
     np.testing.assert_allclose(found["gpu_compute"].values_ms, [0.5, 1.5])
@@ -103,7 +103,7 @@ def test_nestings_and_units(value: object) -> None:
         {"perIteration": [{"latency": 1.0, "i": 0}]},
     ],
 )
-def test_units_are_never_guessed(value: object) -> None:
+def test_units_are_never_guessed(value) -> None:
     with pytest.raises(FormatError, match="the unit of the times is unknown") as caught:
         parse_times(encoded(value), "t.json")
     assert "latencyMs" in (caught.value.hint or "")
@@ -112,7 +112,7 @@ def test_units_are_never_guessed(value: object) -> None:
 @pytest.mark.parametrize(
     "value", [[], {}, {"a": 1}, ["x"], [{"a": 1}], 3, {"latencyMs": ["x"]}, [[]]]
 )
-def test_what_holds_no_times(value: object) -> None:
+def test_what_holds_no_times(value) -> None:
     with pytest.raises(FormatError, match="no times in it"):
         parse_times(encoded(value), "t.json")
 
@@ -133,7 +133,7 @@ def test_a_truncated_file_keeps_whole_records() -> None:
 
 
 @pytest.mark.parametrize(("first_ms", "step_ms"), [(300.0, 0.001), (4000.0, 0.01), (20_000.0, 0.1)])
-def test_how_coarse_enqueue_times_are(first_ms: float, step_ms: float) -> None:
+def test_how_coarse_enqueue_times_are(first_ms, step_ms) -> None:
     _, notices = parse_times(encoded(records(5, first_ms=first_ms)), "t.json")
     (notice,) = [one for one in notices if one.code == "I-ENQUEUE-RESOLUTION"]
     assert notice.evidence["step_ms"] == pytest.approx(step_ms)

@@ -1,7 +1,5 @@
 """Times that a script's IProfiler collected."""
 
-from typing import Any
-
 import pytest
 
 from enginescope.core.errors import FormatError
@@ -25,7 +23,7 @@ NAME = "/features/0/Conv + /features/0/Relu"
         ({}, False),
     ],
 )
-def test_what_is_a_dictionary_of_layer_times(value: Any, fits: bool) -> None:
+def test_what_is_a_dictionary_of_layer_times(value, fits) -> None:
     assert is_layer_latencies(value) is fits
 
 

@@ -141,7 +141,7 @@ def test_a_weight_streaming_script() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["[02/03/2026-04:05:06] [TRT] ", ""])
-def test_a_build_that_is_stated_at_the_verbose_level(prefix: str) -> None:
+def test_a_build_that_is_stated_at_the_verbose_level(prefix) -> None:
     """TensorRT to 8.5, also with the logger of a sample, which writes the level alone."""
     text = (
         f"{prefix}[I] [MemUsageChange] Init CUDA: CPU +172, GPU +0, now: CPU 196, GPU 545 (MiB)\n"

@@ -47,7 +47,7 @@ def test_a_series_agrees_with_itself() -> None:
         ({"max_ms": 0.0}, ["max"]),
     ],
 )
-def test_what_differs_is_named(changes: dict[str, object], names: list[str]) -> None:
+def test_what_differs_is_named(changes, names) -> None:
     (notice,) = summary_mismatches(times(SERIES), (printed(**changes),))
     assert notice.code == "W-SUMMARY-MISMATCH"
     assert list(notice.evidence["differing"]) == names

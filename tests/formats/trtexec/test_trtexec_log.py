@@ -21,13 +21,13 @@ def whole(request: pytest.FixtureRequest) -> TrtexecLog:
     return read(request.param)
 
 
-def test_identity(whole: TrtexecLog) -> None:
+def test_identity(whole) -> None:
     report = whole.report
     assert (report.tool, report.tool_version, report.passed) == ("trtexec", "10.16.0", True)
     assert report.command == "trtexec --onnx=net.onnx"
 
 
-def test_values_are_kept_whole(whole: TrtexecLog) -> None:
+def test_values_are_kept_whole(whole) -> None:
     options = whole.report.options
     assert options["Model Options"]["Model"] == "C:\\models\\net.onnx"
     assert options["Model Options"]["Output"] == ""
@@ -37,7 +37,7 @@ def test_values_are_kept_whole(whole: TrtexecLog) -> None:
     assert list(options) == ["Model Options", "Build Options", "Inference Options"]
 
 
-def test_device(whole: TrtexecLog) -> None:
+def test_device(whole) -> None:
     device = whole.report.device
     assert (device.name, device.uuid, device.compute_capability) == ("NVIDIA RTX", "GPU-1:2", "8.6")
     assert (device.sm_count, device.memory_bytes) == (30, 5937 * 2**20)
@@ -45,7 +45,7 @@ def test_device(whole: TrtexecLog) -> None:
     assert "TensorRT version" not in whole.report.device_facts
 
 
-def test_build_and_load(whole: TrtexecLog) -> None:
+def test_build_and_load(whole) -> None:
     report = whole.report
     assert report.engine_bytes == int(12.5 * 2**20)
     assert report.context_memory_bytes == int(1.5 * 2**20)
@@ -57,7 +57,7 @@ def test_build_and_load(whole: TrtexecLog) -> None:
     )
 
 
-def test_summaries(whole: TrtexecLog) -> None:
+def test_summaries(whole) -> None:
     report = whole.report
     latency, enqueue, end_to_end = report.summaries
     assert (latency.metric, latency.min_ms, latency.max_ms) == ("trtexec_latency", 0.8, 1.25)
@@ -69,7 +69,7 @@ def test_summaries(whole: TrtexecLog) -> None:
     assert report.total_gpu_compute_s == 2.9
 
 
-def test_printed_profile(whole: TrtexecLog) -> None:
+def test_printed_profile(whole) -> None:
     profile = whole.profile
     assert (profile.source, profile.iterations) == ("trtexec", 120)
     first, odd = profile.layers
@@ -89,7 +89,7 @@ def test_printed_profile(whole: TrtexecLog) -> None:
     ],
 )
 @pytest.mark.parametrize("log", [WHOLE, logs.prefixed(WHOLE)])
-def test_what_a_recorder_put_before_every_line_is_left_out(log: str, stamp: str) -> None:
+def test_what_a_recorder_put_before_every_line_is_left_out(log, stamp) -> None:
     lines = enumerate(log.split("\n"))
     stamped = "\n".join(stamp.format(at % 10) + line for at, line in lines)
     assert read(stamped) == read(log)
@@ -113,7 +113,7 @@ def test_profile_of_versions_without_a_median() -> None:
     ("digits", "version"),
     [("8601", "8.6.1"), ("8204", "8.2.4"), ("101600", "10.16.0"), ("110100", "11.1.0")],
 )
-def test_version_of_the_first_line(digits: str, version: str) -> None:
+def test_version_of_the_first_line(digits, version) -> None:
     report = read(f"&&&& RUNNING TensorRT.trtexec [TensorRT v{digits}] # trtexec --a=b c\n").report
     assert report.tool_version == version
     assert report.command == "trtexec --a=b c"

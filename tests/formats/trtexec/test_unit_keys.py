@@ -23,12 +23,12 @@ from enginescope.formats.trtexec.time_columns import is_times, split_unit
         ("Status", "status", None),
     ],
 )
-def test_units_in_names(key: str, name: str, factor: float | None) -> None:
+def test_units_in_names(key, name, factor) -> None:
     assert split_unit(key) == (name, factor)
 
 
 @pytest.mark.parametrize("name", ["name", "Name", "cat"])
-def test_records_with_a_name_are_not_times_of_queries(name: str) -> None:
+def test_records_with_a_name_are_not_times_of_queries(name) -> None:
     record = {"Total Time (ns)": 59941168, "Instances": 888}
     assert is_times([record])
     assert not is_times([{**record, name: "kernel"}])

@@ -40,7 +40,6 @@ def major(fake) -> int:
 
 
 def facts(engine: str) -> dict:
-    """What the stand-in wrote of a build into its plan."""
     data = Path(engine).read_bytes()
     size = int.from_bytes(data[36:40], "little")
     return json.loads(data[40 : 40 + size])

@@ -1,7 +1,5 @@
 """Samples answered by an engine of the stand-in, against NumPy."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -25,9 +23,7 @@ def feeds(**arrays) -> Feeds:
     return Feeds(arrays=arrays, batch=1, shapes={name: one.shape for name, one in arrays.items()})
 
 
-def test_samples_of_one_shape_and_of_others_are_answered(
-    each: SimpleNamespace, perceptron, tmp_path
-) -> None:
+def test_samples_of_one_shape_and_of_others_are_answered(each, perceptron, tmp_path) -> None:
     dims = {"min_shapes": "x:1x4", "opt_shapes": "x:4x4", "max_shapes": "x:8x4"}
     built = with_engine(job(perceptron, **dims), tmp_path / "engines")
     session = opened(built)
@@ -44,7 +40,7 @@ def test_samples_of_one_shape_and_of_others_are_answered(
         session.close()
 
 
-def test_outputs_of_unknown_size_follow_their_values(each: SimpleNamespace, tmp_path) -> None:
+def test_outputs_of_unknown_size_follow_their_values(each, tmp_path) -> None:
     built = with_engine(job(models.non_zero(tmp_path / "m.onnx")), tmp_path / "engines")
     session = opened(built)
     try:

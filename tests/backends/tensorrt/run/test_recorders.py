@@ -45,7 +45,6 @@ class Recording:
 
 @pytest.fixture
 def recording(use, perceptron, engines):
-    """A maker of recordings."""
     with ExitStack() as stack:
 
         def make(mode: Mode, **options: str) -> Recording:

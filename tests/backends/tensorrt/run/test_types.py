@@ -165,7 +165,7 @@ def test_a_layout_that_is_only_the_dlas_is_noticed(use, tmp_path, engines, monke
         assert set(notice.evidence) == {"x", "y"}
 
 
-@pytest.mark.parametrize("layout", ["chw4", "hwc8", "chw32", "hwc"])
+@pytest.mark.parametrize("layout", ["chw2", "chw4", "chw16", "chw32", "hwc", "hwc8", "hwc16"])
 def test_values_are_put_into_the_layout_that_the_engine_wants(
     use, tmp_path, engines, layout
 ) -> None:

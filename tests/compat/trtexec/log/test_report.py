@@ -138,7 +138,6 @@ def texts_of(lines: tuple[Line, ...], level: str) -> list[str]:
 
 
 def varied(asked: Settings, **series: np.ndarray) -> Run:
-    """The run with the values of some series replaced."""
     run = measured(asked)
     changed = tuple(
         replace(one, values_ms=series.get(one.metric, one.values_ms)) for one in run.samples

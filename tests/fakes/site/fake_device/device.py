@@ -10,15 +10,6 @@ from fake_device.timeline import Event, Stream, Timeline
 
 
 class Device:
-    """State of a process that uses the fakes.
-
-    Attributes
-    ----------
-    last_error : Error
-    graphs, executables : dict
-        Handle -> captured nodes.
-    """
-
     def __init__(self) -> None:
         self.memory = Memory()
         self.timeline = Timeline()

@@ -27,7 +27,6 @@ class FastEnum(int):
 
 
 def fast_enum(name: str) -> type[FastEnum]:
-    """Return an enumeration of the CUDA runtime with its recorded values."""
     cls = type(name, (FastEnum,), {})
     for member, value in recorded_symbols.cuda_surface().enums[name].items():
         made = int.__new__(cls, value)

@@ -28,18 +28,11 @@ class Handle:
 
 
 def handle_class(name: str, shown: str) -> type[Handle]:
-    """Return a class of handles."""
     return type(name, (Handle,), {"_shown": shown})
 
 
 def address_of(value: Any) -> int:
-    """Return an address or a handle as a number: from one, a handle, a buffer, or ``None``.
-
-    Raises
-    ------
-    TypeError
-        It is nothing of these.
-    """
+    """Return the number of an address, a handle, a buffer, or ``None``."""
     if value is None:
         return 0
     if isinstance(value, (int, Handle)):
@@ -97,8 +90,6 @@ ATTRIBUTES = {
 
 
 class cudaDeviceProp:  # noqa: N801  # cuda-bindings' name
-    """What a device is."""
-
     def __init__(self) -> None:
         self.totalGlobalMem = total_bytes()
         for name, value in PROPERTIES.items():

@@ -16,13 +16,6 @@ _POISON = 0xDB
 
 @dataclass
 class Block:
-    """An allocation.
-
-    Attributes
-    ----------
-    kind : {"device", "managed", "pinned"}
-    """
-
     address: int
     nbytes: int
     kind: str
@@ -35,8 +28,6 @@ class Block:
 
 
 class Memory:
-    """All allocations, live and lately freed."""
-
     #: What a context of CUDA itself takes.
     CONTEXT_BYTES = 512 << 20
 
@@ -50,7 +41,6 @@ class Memory:
 
     @property
     def free(self) -> int:
-        """Bytes of the device that are free."""
         return max(total_bytes() - self.used, 0)
 
     def allocate(self, nbytes: int, kind: str) -> Block | None:
@@ -91,7 +81,6 @@ class Memory:
         return True
 
     def give_back(self, nbytes: int) -> None:
-        """Give back what was reserved."""
         self.used -= nbytes
 
     def block_at(self, address: int) -> Block | None:

@@ -47,12 +47,7 @@ class Subclassable:
 
 
 def need(method: str, *pairs: tuple[Any, Any]) -> None:
-    """Refuse arguments of other types, as pybind11 does.
-
-    Parameters
-    ----------
-    *pairs : tuple of (value, type or types)
-    """
+    """Refuse arguments of other types, as pybind11 does; pairs of a value and its types."""
     for value, kinds in pairs:
         accepted = kinds if isinstance(kinds, tuple) else (kinds,)
         if isinstance(value, bool) and bool not in accepted and int not in accepted:
@@ -66,7 +61,6 @@ def need(method: str, *pairs: tuple[Any, Any]) -> None:
 
 
 def kinds_of(kinds: Any) -> tuple[Any, ...]:
-    """Return types as a tuple."""
     return kinds if isinstance(kinds, tuple) else (kinds,)
 
 

@@ -21,8 +21,6 @@ _PRECISIONS = ("FP16", "BF16", "INT8", "FP8", "INT4", "FP4")
 
 
 class Builder(Bound):
-    """Makes networks, configurations and plans."""
-
     def __init__(self, logger: ILogger) -> None:
         need("Builder", (logger, ILogger))
         missing = DEVICE.absent()
@@ -79,8 +77,6 @@ class Builder(Bound):
 
 
 class _Building:
-    """One build."""
-
     def __init__(self, builder: Builder, network: Any, config: IBuilderConfig) -> None:
         self._say = builder._say
         self._network, self._config = network, config

@@ -43,12 +43,9 @@ def _setting(
 ) -> property:
     """Return a property of the configuration.
 
-    Parameters
-    ----------
-    accepts : callable or None
-        Whether TensorRT takes a value; it logs an error and keeps the old one if not.
-    limit : callable
-        What TensorRT makes of a value without a word.
+    Args:
+        accepts: Whether TensorRT takes a value; it logs an error and keeps the old one if not.
+        limit: What TensorRT makes of a value without a word.
     """
 
     def get(self: Any) -> Any:
@@ -70,8 +67,6 @@ def _of(enum: str, member: str) -> tuple[Any, Any]:
 
 
 class IBuilderConfig(Made):
-    """The configuration of one build."""
-
     def __init__(self, logger: Any) -> None:
         self._logger = logger
         self.reset()

@@ -13,8 +13,6 @@ from tensorrt._version import MAJOR
 
 
 class IExecutionContext(Made):
-    """Runs an engine."""
-
     def __init__(self, engine: Any, reserved: int) -> None:
         self._engine, self._reserved = engine, reserved
         self._profile = 0

@@ -19,8 +19,6 @@ Strategy = ALL.get("ExecutionContextAllocationStrategy")
 
 
 class _Engine(Made):
-    """State, and what all versions have."""
-
     def __init__(self, facts: dict[str, Any], model: Any, data: bytes, logger: Any) -> None:
         self._facts, self._model, self._data, self._logger = facts, model, data, logger
         self._io = {one["name"]: one for one in facts["io"]}
@@ -60,8 +58,6 @@ class _Engine(Made):
 
 
 class ICudaEngine(_Engine):
-    """An engine in named tensors."""
-
     name = property(lambda self: self._facts["name"])
     num_io_tensors = property(lambda self: len(self._order))
     num_layers = property(lambda self: len(self._model.graph.node))

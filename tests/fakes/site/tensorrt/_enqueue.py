@@ -15,8 +15,6 @@ _ALIGNMENT = 256
 
 
 class Enqueue:
-    """One call of ``execute_async_v3``."""
-
     def __init__(self, context: Any, stream_handle: int) -> None:
         self._context = context
         self._engine = context._engine
@@ -55,7 +53,6 @@ class Enqueue:
         return self._context._check_failed("enqueueV3", why)
 
     def _sound(self) -> bool:
-        """Check shapes and addresses."""
         missing = self._context._missing_shapes()
         if missing:
             return self._fail(

@@ -57,7 +57,6 @@ class Enum:
 
 
 def enum(name: str, members: dict[str, int]) -> type[Enum]:
-    """Return an enumeration."""
     cls = type(name, (Enum,), {})
     cls.__members__ = {one: cls(value) for one, value in members.items()}
     for one, member in cls.__members__.items():

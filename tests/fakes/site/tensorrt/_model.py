@@ -65,13 +65,11 @@ _UNARY = {"Sqrt", "Exp", "Log", "Neg", "Abs", "Erf", "Floor", "Ceil", "Not", "Si
 
 
 def inputs_of(model: Any) -> list[Any]:
-    """Return the inputs that are not weights."""
     weights = {one.name for one in model.graph.initializer}
     return [one for one in model.graph.input if one.name not in weights]
 
 
 def type_of(value: Any) -> Any:
-    """Return TensorRT's type for an ONNX value; ``None`` if it has none."""
     name = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
     return getattr(DataType, _TYPES.get(name, ""), None)
 
@@ -88,7 +86,6 @@ def name_of(node: Any) -> str:
 
 
 def layer_type(node: Any) -> Any:
-    """Return the kind of layer that a node becomes."""
     kinds = ALL["LayerType"]
     name = _LAYERS.get(node.op_type)
     if name is None:
@@ -138,12 +135,10 @@ def value_dims(model: Any, shapes: dict[str, tuple[int, ...]]) -> dict[str, list
 
 
 def quantised(model: Any) -> bool:
-    """Whether the model carries its own ranges."""
     return any(node.op_type == "QuantizeLinear" for node in model.graph.node)
 
 
 def weight_bytes(model: Any) -> int:
-    """Return the bytes of all weights."""
     return sum(onnx.numpy_helper.to_array(one).nbytes for one in model.graph.initializer)
 
 

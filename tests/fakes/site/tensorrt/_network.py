@@ -14,8 +14,6 @@ _ALL_FORMATS = sum(1 << value for value in {int(one) for one in TensorFormat.__m
 
 
 class ITensor(Made):
-    """A tensor of the network."""
-
     def __init__(self, name: str, shape: list[int], dtype: Any, **flags: bool) -> None:
         self._name, self._shape, self._dtype = name, shape, dtype
         self._flags = flags
@@ -63,8 +61,6 @@ class ITensor(Made):
 
 
 class ILayer(Made):
-    """A layer of the network: a node of the model."""
-
     def __init__(self, node: Any, dims: dict[str, list[int]]) -> None:
         self._node, self._dims = node, dims
         self._name = _model.name_of(node)

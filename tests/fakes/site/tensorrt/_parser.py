@@ -54,8 +54,6 @@ class ParserError(Made):
 
 
 class OnnxParser(Bound):
-    """Fills a network."""
-
     def __init__(self, network: INetworkDefinition, logger: ILogger) -> None:
         need("OnnxParser", (network, INetworkDefinition), (logger, ILogger))
         self._network, self._logger = network, logger
@@ -197,5 +195,4 @@ def _uses_int64(model: Any) -> bool:
 
 
 def get_nv_onnx_parser_version() -> int:
-    """Return the parser's version."""
     return {8: 100}.get(MAJOR, 0)

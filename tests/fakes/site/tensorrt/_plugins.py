@@ -8,8 +8,6 @@ from tensorrt._logger import ILogger
 
 
 class IPluginRegistry(Made):
-    """The one registry of a process."""
-
     def __init__(self) -> None:
         self._libraries: list[str] = []
 
@@ -25,12 +23,10 @@ REGISTRY = IPluginRegistry()
 
 
 def get_plugin_registry() -> IPluginRegistry:
-    """Return the registry."""
     return REGISTRY
 
 
 def init_libnvinfer_plugins(logger: Any, namespace: str) -> bool:
-    """Register TensorRT's own plugins."""
     need("init_libnvinfer_plugins", (logger, ILogger), (namespace, str))
     logger.log(ILogger.VERBOSE, "Registered plugin creator - ::EfficientNMS_TRT version 1")
     return True

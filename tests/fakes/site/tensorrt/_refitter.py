@@ -12,8 +12,6 @@ from tensorrt._values import Weights
 
 
 class Refitter(Bound):
-    """Collects weights and puts them in."""
-
     def __init__(self, engine: ICudaEngine, logger: ILogger) -> None:
         need("Refitter", (engine, ICudaEngine), (logger, ILogger))
         if not engine.refittable:
@@ -26,9 +24,6 @@ class Refitter(Bound):
 
     def _names(self) -> list[str]:
         return [one.name for one in self._engine._model.graph.initializer]
-
-    def get_all_weights(self) -> list[str]:
-        return self._names()
 
     def set_named_weights(self, name: str, weights: Any) -> bool:
         need("set_named_weights", (name, str))

@@ -28,7 +28,6 @@ if find_spec("ml_dtypes"):  # comes with newer onnx
 
 
 def bits(dtype: Any) -> int:
-    """Return the bits of an element."""
     return _BITS[dtype.name]
 
 
@@ -48,7 +47,6 @@ def nptype(trt_type: Any) -> Any:
 
 
 def volume(iterable: Any) -> int:
-    """Return the product."""
     return math.prod(iterable)
 
 
@@ -114,8 +112,6 @@ class IHostMemory(bytearray):
 
 
 class Weights(Bound):
-    """Weights over an array."""
-
     def __init__(self, a: Any = None) -> None:
         self._array = np.ascontiguousarray(a)
 
