@@ -29,9 +29,7 @@ def loud(tmp_path) -> Path:
     return overflowing(tmp_path / "loud.onnx", size=64)
 
 
-def test_the_first_overflow_is_found_and_keeping_it_in_fp32_mends_it(
-    loud, tmp_path, capsys
-) -> None:
+def test_the_first_overflow_is_found_and_mended_in_fp32(loud, tmp_path, capsys) -> None:
     fp16 = spec("fp16", tf32="0")
     if not _takes_fp16():
         pytest.skip("this TensorRT takes precision from the model alone")

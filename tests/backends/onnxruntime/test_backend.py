@@ -80,7 +80,7 @@ def test_a_model_is_measured(convnet) -> None:
         assert share.nodes > 20
 
 
-def test_layer_times_come_from_a_pass_of_their_own(convnet) -> None:
+def test_layer_times_and_the_executed_graph_come_from_a_separate_pass(convnet) -> None:
     result = measured(convnet)
     assert result.profile.source == "onnxruntime"
     assert result.profile.iterations is not None
@@ -89,10 +89,6 @@ def test_layer_times_come_from_a_pass_of_their_own(convnet) -> None:
     assert "Gemm" in kinds
     assert "Conv" in kinds or "FusedConv" in kinds
     assert {layer.provider for layer in result.profile.layers} == {"CPUExecutionProvider"}
-
-
-def test_the_executed_graph_is_stored_with_its_node_times(convnet) -> None:
-    result = measured(convnet)
     assert result.profile is not None
     found = attribute(result.plan, result.profile)
     assert found.unmatched == ()
@@ -225,6 +221,8 @@ def test_indices_out_of_range_point_to_range(tmp_path) -> None:
     assert "ids has random integers" in (caught.value.hint or "")
     assert "--range ids:0:99" in (caught.value.hint or "")
     assert "ranges of a suite's [[model]]" in (caught.value.hint or "")
+    ranges = (InputRange(name="ids", low=0, high=9),)
+    assert measured(models.lookup(tmp_path / "m.onnx"), with_workload(ranges=ranges)).samples
 
 
 @pytest.mark.skipif(VERSION < (1, 24), reason="ONNX Runtime 1.23 pads a size of 1 without a word")
@@ -234,11 +232,6 @@ def test_a_size_of_1_that_the_model_refuses_points_to_its_dimension(tmp_path) ->
         measured(path)
     assert "dynamic dimension n (`x` 1x1); to set a size: --dim n=SIZE" in (caught.value.hint or "")
     assert measured(path, with_workload(shapes=(InputShape(name="x", dims=(1, 8)),))).samples
-
-
-def test_indices_in_range(tmp_path) -> None:
-    ranges = (InputRange(name="ids", low=0, high=9),)
-    assert measured(models.lookup(tmp_path / "m.onnx"), with_workload(ranges=ranges)).samples
 
 
 def test_a_file_that_is_no_model(tmp_path) -> None:

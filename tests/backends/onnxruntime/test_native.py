@@ -42,7 +42,7 @@ def codes(found: Any) -> set[str]:
     return {one.code for one in found.notices}
 
 
-def test_both_loops_give_the_same_outputs(tmp_path) -> None:
+def test_both_loops_give_the_same_outputs_and_the_default_is_native(tmp_path) -> None:
     path = chain(tmp_path / "net.onnx")
     found = {one: measured(job_of(path, loop=one)) for one in ("native", "python")}
     assert {one: found[one].mode.loop for one in found} == {"native": "native", "python": "python"}
@@ -51,9 +51,6 @@ def test_both_loops_give_the_same_outputs(tmp_path) -> None:
     assert [len(one.samples[0]) for one in found.values()] == [50, 50]
     assert "I-PYTHON-LOOP" in codes(found["python"])
     assert "I-PYTHON-LOOP" not in codes(found["native"])
-
-
-def test_by_default_it_is_native(tmp_path) -> None:
     assert measured(job_of(chain(tmp_path / "net.onnx"))).mode.loop == "native"
 
 

@@ -68,18 +68,12 @@ def engine() -> LeanEngine:
     return LeanEngine(LeanModule)
 
 
-def test_a_format_is_read_off_its_description(engine) -> None:
+def test_formats_come_from_descriptions_and_there_is_no_plan(engine, monkeypatch) -> None:
     (tensor,) = tensors_of(LeanModule, engine)
     assert tensor.layout == "CHW4"
     assert (tensor.vector_axis, tensor.vector_width) == (1, 4)
-
-
-def test_a_description_in_other_words_is_taken_for_linear(engine, monkeypatch) -> None:
     monkeypatch.setattr(LeanEngine, "get_tensor_format_desc", lambda _self, _name: "plain")
     assert tensors_of(LeanModule, engine)[0].layout == "LINEAR"
-
-
-def test_there_is_no_plan_and_that_is_said(engine) -> None:
     libraries = Libraries(trt=LeanModule, cuda=None, driver=None, runtime="lean")
     text, plan, (notice,) = inspect(libraries, engine, None, "net")
     assert (text, plan) == (None, None)

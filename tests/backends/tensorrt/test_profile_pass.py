@@ -60,7 +60,7 @@ def test_a_driver_without_the_wait_is_said(use, perceptron, engines) -> None:
     assert "CUDA_ERROR_NOT_SUPPORTED" in notice.message
 
 
-def test_an_engine_that_waits_in_its_enqueue_opens_the_gate(
+def test_an_engine_that_waits_at_enqueue_opens_the_gate(
     use, tmp_path, engines, monkeypatch
 ) -> None:
     use()

@@ -58,7 +58,7 @@ def test_either_loop_is_repeated(h200, perceptron, engines, mode) -> None:
     ("mode", "streams", "count", "issued"),
     [(LATENCY, 1, 100, 103), (THROUGHPUT, 1, 100, 102), (THROUGHPUT, 2, 100, 104)],
 )
-def test_untimed_requests_are_counted_too(
+def test_untimed_requests_are_counted(
     use, perceptron, engines, mode, streams, count, issued
 ) -> None:
     use()

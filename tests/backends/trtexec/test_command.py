@@ -12,13 +12,8 @@ from tests.backends.trtexec.known_flags import taken_by
 
 VERSIONS = [(8, 6, 1), (10, 16, 0), (11, 0, 0), (11, 1, 0)]
 SWITCHES = {
-    "useCudaGraph",
-    "noCudaGraph",
-    "useSpinWait",
-    "noSpinWait",
-    "noDataTransfers",
-    "includeDataTransfers",
-    "exposeDMA",
+    *("useCudaGraph", "noCudaGraph", "useSpinWait", "noSpinWait", "noDataTransfers"),
+    *("includeDataTransfers", "exposeDMA"),
 }
 
 

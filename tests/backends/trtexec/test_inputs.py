@@ -41,9 +41,13 @@ def test_the_arrays_are_those_of_every_backend(tmp_path, convnet) -> None:
     np.testing.assert_array_equal(values(tmp_path, "<f4").reshape(expected.shape), expected)
 
 
-def test_a_static_model_is_given_no_shapes(tmp_path) -> None:
+def test_a_static_model_has_no_shapes(tmp_path) -> None:
     _, arguments = written(job(models.relu(tmp_path / "m.onnx")), NEW, tmp_path)
     assert [one.partition("=")[0] for one in arguments] == ["--loadInputs"]
+    one = job(models.relu(tmp_path / "m.onnx"), options={"input_formats": "fp16:chw"})
+    fed, arguments = written(one, NEW, tmp_path)
+    assert arguments == []
+    assert [notice.code for notice in fed.notices] == ["I-OWN-FILL"]
 
 
 def test_int64_is_narrowed_where_tensorrt_has_none(tmp_path) -> None:
@@ -106,13 +110,6 @@ def test_a_name_that_trtexec_would_split(tmp_path) -> None:
     )
     with pytest.raises(UnsupportedError, match="comma"):
         written(job(path), NEW, tmp_path)
-
-
-def test_chosen_formats_leave_the_fill_to_trtexec(tmp_path) -> None:
-    one = job(models.relu(tmp_path / "m.onnx"), options={"input_formats": "fp16:chw"})
-    fed, arguments = written(one, NEW, tmp_path)
-    assert arguments == []
-    assert [notice.code for notice in fed.notices] == ["I-OWN-FILL"]
 
 
 def test_an_engine_fills_itself(tmp_path, engine) -> None:

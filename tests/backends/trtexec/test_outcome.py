@@ -88,25 +88,19 @@ def test_the_mode_is_the_one_it_printed(tool, engine) -> None:
         assert "W-MODE" not in codes(result)
 
 
-def test_a_mode_it_did_not_follow(tool, engine) -> None:
+def test_a_mode_it_did_not_follow_and_a_graph_it_refused(tool, engine) -> None:
     tool.fault("says_no_spin")
     mode = Mode(kind="throughput", spin_wait=True)
     assert "W-MODE" in codes(measured(job(engine, workload=workload(mode=mode))))
-
-
-def test_a_graph_that_was_refused(tool, engine) -> None:
     tool.fault("graph_refused")
     result = measured(job(engine))
     assert "W-NO-CUDA-GRAPH" in codes(result)
     assert result.mode.cuda_graph is False
 
 
-def test_counted_iterations(tool, engine) -> None:
+def test_counted_iterations_and_a_run_without_layers(tool, engine) -> None:
     result = measured(job(engine, workload=workload(stop=StopRule(iterations=25))))
     assert (result.stop.rule, result.stop.iterations) == ("iterations", 25)
-
-
-def test_without_layers(tool, engine) -> None:
     result = measured(job(engine, layer_profile=False))
     assert result.profile is None
     assert "W-DAMAGED-FILE" not in codes(result)
@@ -132,11 +126,13 @@ def test_without_times_there_is_no_result(tool, engine, fault, message) -> None:
         measured(job(engine))
 
 
-def test_times_that_end_early_are_used_as_far_as_they_go(tool, engine) -> None:
+def test_times_that_end_early_are_used_and_a_cut_log_is_noticed(tool, engine) -> None:
     tool.fault("damaged_times")
     result = measured(job(engine))
     assert 30 < len(result.samples[0]) < 45
     assert "W-TRUNCATED" in codes(result)
+    tool.fault("cut_log")
+    assert "W-LOG-UNFINISHED" in codes(measured(job(engine)))
 
 
 @pytest.mark.parametrize("fault", ["no_profile", "damaged_profile"])
@@ -155,8 +151,3 @@ def test_without_a_plan_the_measurement_stands(tool, engine, fault) -> None:
     assert result.samples
     (notice,) = [one for one in result.notices if one.code == "W-DAMAGED-FILE"]
     assert notice.evidence["file"] == "net.graph.json"
-
-
-def test_a_log_without_its_last_line(tool, engine) -> None:
-    tool.fault("cut_log")
-    assert "W-LOG-UNFINISHED" in codes(measured(job(engine)))

@@ -46,16 +46,9 @@ def test_each_flag_is_taken_or_refused_by_name_in_every_version(flag) -> None:
 
 
 NEWEST_FLAGS = (
-    "--independentWeightLayouts",
-    "--saveEngineSo",
-    "--loadEngineSo",
-    "--safe",
-    "--tuneBuildRoutes",
-    "--tuningSearch",
-    "--tuningCacheFile",
-    "--continue",
-    "--loadRefOutputs",
-    "--accuracyAlgorithm",
+    *("--independentWeightLayouts", "--saveEngineSo", "--loadEngineSo", "--safe"),
+    *("--tuneBuildRoutes", "--tuningSearch", "--tuningCacheFile", "--continue"),
+    *("--loadRefOutputs", "--accuracyAlgorithm"),
 )
 
 

@@ -375,18 +375,13 @@ def test_local_functions_are_inlined(tmp_path) -> None:
     assert close(answer(made.path, x=X), 2 * X)
 
 
-def test_it_is_made_once(tmp_path, monkeypatch) -> None:
+def test_it_is_made_once_for_each_version(tmp_path, monkeypatch) -> None:
     source = dense(tmp_path / "net.onnx")
     first = fp16_model(source, tmp_path / "cache")
     monkeypatch.setattr(fp16, "convert", lambda *_: pytest.fail("made again"))
     again = fp16_model(source, tmp_path / "cache")
     assert (again.path, again.from_cache, first.from_cache) == (first.path, True, False)
     assert again.made_ms == first.made_ms
-
-
-def test_another_version_makes_another_model(tmp_path, monkeypatch) -> None:
-    source = dense(tmp_path / "net.onnx")
-    first = fp16_model(source, tmp_path / "cache")
     monkeypatch.setattr(fp16, "versions_of", lambda *_: {"onnxruntime": "0.1"})
     assert fp16_model(source, tmp_path / "cache").key != first.key
 

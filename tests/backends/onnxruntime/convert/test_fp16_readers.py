@@ -194,9 +194,7 @@ def test_a_hint_is_given_only_if_it_can_help(text, hint, tmp_path, monkeypatch) 
 
 
 @pytest.mark.parametrize("model", ["convnet", "transformer"])
-def test_a_model_of_which_the_runtime_removes_fp16_is_not_called_so(
-    model, request, tmp_path
-) -> None:
+def test_a_model_whose_fp16_the_runtime_removes_is_noticed(model, request, tmp_path) -> None:
     """Its CPU provider moves values in FP16, and computes little in it, on x86 nothing."""
     file = request.getfixturevalue(model)
     jobs = make_jobs([file], ["ort-cpu:fp16"], QUICK, engine_cache=tmp_path)

@@ -74,7 +74,7 @@ def test_an_engine_that_was_not_built_is_refused(use, perceptron) -> None:
         opened(job(perceptron))
 
 
-def test_an_engine_with_an_implicit_batch_is_refused_with_the_reason(
+def test_an_engine_with_an_implicit_batch_is_refused(
     use, perceptron, tmp_path, monkeypatch
 ) -> None:
     fake = use("8.6.0")

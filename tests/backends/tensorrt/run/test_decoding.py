@@ -145,9 +145,7 @@ def test_an_engine_of_one_length_says_how_to_build_it(use, tmp_path, engines) ->
         ({"cold": True}, "--cold"),
     ],
 )
-def test_what_a_decode_loop_has_not_is_refused_before_the_build(
-    use, tmp_path, asked, option
-) -> None:
+def test_what_a_decode_loop_lacks_is_refused_before_the_build(use, tmp_path, asked, option) -> None:
     use()
     model = decoder(tmp_path / "net.onnx")
     with pytest.raises(UsageError, match=option):

@@ -70,7 +70,7 @@ def test_a_file_that_is_gone_is_named(use, tmp_path) -> None:
     ],
 )
 @pytest.mark.parametrize("version", ["8.6.0", "11.4.0"])
-def test_out_of_memory_is_that_wherever_it_happens(
+def test_out_of_memory_wherever_it_happens(
     use, perceptron, tmp_path, version, fault, words
 ) -> None:
     use(version)
@@ -117,13 +117,22 @@ def test_ways_to_allocate(each, perceptron, engines, way) -> None:
         assert len(measure(one).samples[0])
 
 
-def test_memory_that_the_user_manages_is_not_offered(use, perceptron, engines) -> None:
+def test_memory_cache_and_temporary_files_of_a_session(use, perceptron, engines) -> None:
     use()
     with pytest.raises(UnsupportedError, match="not offered"):
         measure(with_engine(job(perceptron, allocation="runtime"), engines))
+    with opened(with_engine(job(perceptron, persistent_cache_ratio="0.5"), engines)) as session:
+        assert session.contexts[0].persistent_cache_limit == 16 << 20
+    options = {"tempdir": "/somewhere", "tempfile_controls": "in_memory:deny,temporary:allow"}
+    with opened(with_engine(job(perceptron, **options), engines)) as session:
+        assert session._runtime.temporary_directory == "/somewhere"
+        assert session._runtime.tempfile_control_flags == 2
+    for wrong in ("in_memory:perhaps", "attic:allow"):
+        with pytest.raises(UsageError, match=f"tempfile_controls={wrong}"):
+            measure(with_engine(job(perceptron, tempfile_controls=wrong), engines))
 
 
-def test_a_context_without_a_reason_is_taken_for_memory(
+def test_no_context_without_a_reason_is_out_of_memory(
     use, perceptron, engines, monkeypatch
 ) -> None:
     fake = use()
@@ -158,23 +167,6 @@ def test_weights_that_do_not_stream(each, perceptron, engines) -> None:
     one = with_engine(job(perceptron, weight_streaming_budget="auto"), engines)
     with pytest.raises(UnsupportedError, match=r"no streamable weights|is older"):
         measure(one)
-
-
-def test_a_share_of_the_cache_persists(use, perceptron, engines) -> None:
-    use()
-    with opened(with_engine(job(perceptron, persistent_cache_ratio="0.5"), engines)) as session:
-        assert session.contexts[0].persistent_cache_limit == 16 << 20
-
-
-def test_where_temporary_files_may_lie(use, perceptron, engines) -> None:
-    use()
-    options = {"tempdir": "/somewhere", "tempfile_controls": "in_memory:deny,temporary:allow"}
-    with opened(with_engine(job(perceptron, **options), engines)) as session:
-        assert session._runtime.temporary_directory == "/somewhere"
-        assert session._runtime.tempfile_control_flags == 2
-    for wrong in ("in_memory:perhaps", "attic:allow"):
-        with pytest.raises(UsageError, match=f"tempfile_controls={wrong}"):
-            measure(with_engine(job(perceptron, tempfile_controls=wrong), engines))
 
 
 # refitting

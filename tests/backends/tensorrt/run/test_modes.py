@@ -40,9 +40,7 @@ def test_a_graph_is_used_unless_declined(use, perceptron, engines, mode, asked) 
 
 
 @pytest.mark.parametrize(("asked", "code"), [(True, "W-NO-CUDA-GRAPH"), (None, "I-NO-CUDA-GRAPH")])
-def test_a_refused_graph_is_said_and_measured_without(
-    use, perceptron, engines, asked, code
-) -> None:
+def test_a_refused_graph_is_noticed(use, perceptron, engines, asked, code) -> None:
     fake = use("10.16.1", "graph_refused")
     one = job(perceptron, workload=workload(mode=changed(THROUGHPUT, cuda_graph=asked)))
     found = measure(with_engine(one, engines))
@@ -161,14 +159,10 @@ def test_stamps_tell_one_story(each, perceptron, engines) -> None:
     assert found.wall_ms == pytest.approx(trace.d2h_end.max() - trace.h2d_start.min(), rel=0.25)
 
 
-def test_stamps_are_kept_only_where_they_are_asked_for(use, perceptron, engines) -> None:
+def test_a_pause_lies_between_queries_and_stamps_are_not_kept(use, perceptron, engines) -> None:
     use()
     found = measure(with_engine(job(perceptron, workload=workload(mode=THROUGHPUT)), engines))
     assert found.trace is None
-
-
-def test_a_pause_lies_between_queries_and_not_in_them(use, perceptron, engines) -> None:
-    use()
     mode = changed(THROUGHPUT, idle_ms=2.0, in_flight=1)
     found = measure(with_engine(job(perceptron, workload=workload(10, mode=mode)), engines))
     assert found.wall_ms is not None
@@ -211,22 +205,19 @@ def test_managed_memory_needs_no_copies(use, perceptron, engines, managed) -> No
     np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
 
 
-def test_several_streams_in_latency_mode_are_refused() -> None:
+def test_defaults_are_filled_in_and_modes_refused() -> None:
     with pytest.raises(UsageError, match="one request in flight"):
         resolved(Mode(kind="latency", streams=2))
-
-
-def test_defaults_are_filled_in() -> None:
     found = resolved(Mode(kind="throughput", in_flight=None))
     assert (found.in_flight, found.transfers, found.spin_wait) == (2, True, True)
     assert (found.streams, found.rotate, found.cold) == (1, 1, False)
     assert resolved(Mode()).kind == "latency"
+    with pytest.raises(UsageError, match="call client"):
+        resolved(Mode(call="client"))
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
-def test_arrays_are_copied_from_memory_that_is_not_page_locked(
-    each, perceptron, engines, mode
-) -> None:
+def test_arrays_are_copied_from_pageable_memory(each, perceptron, engines, mode) -> None:
     locked: list[int] = []
     usual = each.cuda.cudaHostAlloc
     each.cuda.cudaHostAlloc = lambda *arguments: (locked.append(1), usual(*arguments))[1]
@@ -237,8 +228,3 @@ def test_arrays_are_copied_from_memory_that_is_not_page_locked(
     assert found.mode.call == "arrays"
     (outputs,) = expected(perceptron, one)
     np.testing.assert_allclose(found.answers[0].data, outputs, rtol=1e-5)
-
-
-def test_a_caller_that_copies_is_none_of_tensorrt() -> None:
-    with pytest.raises(UsageError, match="call client"):
-        resolved(Mode(call="client"))
