@@ -144,15 +144,11 @@ def test_a_round_trip_has_the_same_calls_and_parts(driver, fields) -> None:
     assert np.median(native["latency"]) >= np.median(native["gpu_compute"])
 
 
-def test_a_call_that_fails_is_named(driver) -> None:
+def test_a_call_that_fails_and_another_context_are_refused(driver) -> None:
     recorder = throughput(driver, NativeThroughput)
     driver.reset(fail_at=40)
     with pytest.raises(BackendError, match=r"cudaError700 \("):
         recorder.run(20)
-
-
-def test_another_context_is_refused(driver) -> None:
-    recorder = throughput(driver, NativeThroughput)
     recorder._program._chunk.context = 12_345
     with pytest.raises(BackendError):
         recorder.run(1)

@@ -29,9 +29,6 @@ def meter_of(folder, own, monkeypatch, *times) -> CpuLossMeter:
 def test_stolen_time_is_a_share_of_the_time_asked_for(tmp_path, monkeypatch) -> None:
     meter = meter_of(tmp_path, tmp_path / "none", monkeypatch, (1.0, 50.0), (1.5, 54.5))
     assert meter.loss() == CpuLoss(steal_pct=10.0)
-
-
-def test_an_idle_machine_has_no_share(tmp_path, monkeypatch) -> None:
     meter = meter_of(tmp_path, tmp_path / "none", monkeypatch, (1.0, 50.0), (1.0, 50.05))
     assert meter.loss() == CpuLoss()
 

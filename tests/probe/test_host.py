@@ -21,14 +21,11 @@ def test_cpu_model_from_cpuinfo(tmp_path) -> None:
     assert cpu_model(file) == "Example 9000 @ 3.00GHz"
 
 
-def test_container_quota_limits_cores(tmp_path) -> None:
+def test_limits_of_a_container(tmp_path) -> None:
     (tmp_path / "cpu.max").write_text("100000 100000\n")
     assert usable_cores(tmp_path) == 1
     (tmp_path / "cpu.max").write_text("max 100000\n")
     assert usable_cores(tmp_path) == usable_cores(tmp_path / "absent")
-
-
-def test_container_limit_limits_memory(tmp_path) -> None:
     (tmp_path / "memory.max").write_text("1048576\n")
     assert usable_memory_bytes(tmp_path) == 1 << 20
     (tmp_path / "memory.max").write_text("max\n")

@@ -11,13 +11,7 @@ def readings(monkeypatch, *values: tuple[float, float, float]) -> LoadMeter:
 def test_own_work_is_not_other_load(monkeypatch) -> None:
     meter = readings(monkeypatch, (0.0, 100.0, 5.0), (10.0, 118.0, 15.0))
     assert meter.other_cores() == 0.8  # 18 s busy, 10 of them ours, over 10 s
-
-
-def test_never_negative(monkeypatch) -> None:
     assert readings(monkeypatch, (0.0, 0.0, 0.0), (1.0, 0.9, 1.0)).other_cores() == 0.0
-
-
-def test_too_short_to_say(monkeypatch) -> None:
     assert readings(monkeypatch, (0.0, 0.0, 0.0), (0.05, 1.0, 0.0)).other_cores() is None
 
 

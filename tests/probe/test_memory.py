@@ -30,15 +30,11 @@ def test_tree_counts_children() -> None:
     assert tree.rss_bytes() is None
 
 
-def test_container_limit_counts(tmp_path) -> None:
+def test_container_limit_counts_without_files_in_memory(tmp_path) -> None:
     (tmp_path / "memory.max").write_text("5000000\n")
     (tmp_path / "memory.current").write_text("4000000\n")
     assert available_bytes(tmp_path) == 1_000_000
     assert available_bytes(tmp_path / "absent") > 1_000_000
-
-
-def test_files_in_memory_are_not_used_up(tmp_path) -> None:
-    (tmp_path / "memory.max").write_text("5000000\n")
     (tmp_path / "memory.current").write_text("4900000\n")
     (tmp_path / "memory.stat").write_text(
         "anon 900000\ninactive_file 3000000\nactive_file 900000\n"

@@ -20,7 +20,7 @@ ITS_TESTS = {
     "test_activations::TestActivation::test_initialization": f"{OWN}::test_a_tensor",
     # an engine with what explains it, kept in one file: ours is a folder, and a run as a ZIP file
     "test_archive": "cli/measure/test_build.py::test_an_engine_with_all_that_explains_it",
-    "test_clocks::test_get_max_clocks": "probe/test_nvml.py::test_the_highest_clocks",
+    "test_clocks::test_get_max_clocks": "probe/test_nvml.py::test_a_device_with_its_highest_clocks",
     "test_compare::test_get_plans_names": f"{OWN}::test_names_of_plans",
     "test_compare::test_match_layers": f"{OWN}::test_every_layer_is_paired_or_left_over",
     "test_df_preprocessing::test_change_col_order": f"{OWN}::test_the_first_columns",

@@ -51,16 +51,12 @@ def sums(one: Example, by: str, what: str) -> dict[str, float]:
     return found
 
 
-def test_layers(one) -> None:
+def test_layers_and_bindings(one) -> None:
     golden, plan = one.golden, one.read.plan
     assert len(plan.layers) == golden["raw_layers_in_json"]
     assert sum(it.type == "NoOp" for it in plan.layers) == golden["noop_layers_folded"]
     assert len(one.view.constants) == golden["constants"]
     assert len(one.view.layers) == golden["n_layers_df"] == golden["n_layers_plan.layers"]
-
-
-def test_bindings(one) -> None:
-    golden, plan = one.golden, one.read.plan
     assert [it.tensor.name for it in plan.io] == golden["bindings"]
     for ours, theirs, title in (
         (plan.inputs, "get_bindings_inputs", "Inputs"),

@@ -13,6 +13,7 @@ def options(*flags: str, trt: str = "10.16.1") -> dict[str, str]:
 
 def test_the_defaults_are_trtexecs() -> None:
     assert options() == {"profiling_verbosity": "layer_names_only", "log_level": "info"}
+    assert "max_aux_streams" not in options("--maxAuxStreams=-1")
 
 
 def test_flags_with_a_value_and_switches() -> None:
@@ -38,10 +39,6 @@ def test_flags_with_a_value_and_switches() -> None:
     assert found["persistent_cache_ratio"] == "0.5"
     assert found["native_instance_norm"] == "0"
     assert found["log_level"] == "verbose"
-
-
-def test_the_librarys_own_choice_is_left_to_it() -> None:
-    assert "max_aux_streams" not in options("--maxAuxStreams=-1")
 
 
 def test_sizes_of_pools() -> None:
@@ -104,12 +101,15 @@ def test_words_become_the_backends_own() -> None:
     assert found["strongly_typed"] == found["weight_streaming"] == "1"
 
 
-def test_stripped_weights() -> None:
+def test_stripped_weights_and_plugins() -> None:
     assert "refit" not in options("--stripWeights")
     assert options("--stripWeights")["refit_identical"] == "1"
     assert options("--weightless")["strip_plan"] == "1"
     assert "refit_identical" not in options("--stripWeights", "--refit")
     assert options("--stripAllWeights")["refit"] == "1"
+    found = options("--staticPlugins=a.so", "--dynamicPlugins=b.so", "--setPluginsToSerialize=b.so")
+    assert found["plugins"] == "a.so,b.so"
+    assert found["serialize_plugins"] == "b.so"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,6 @@ def test_stripped_weights() -> None:
 )
 def test_the_budget_of_streamed_weights(given, wanted) -> None:
     assert options(f"--weightStreamingBudget={given}")["weight_streaming_budget"] == wanted
-
-
-def test_plugins() -> None:
-    found = options("--staticPlugins=a.so", "--dynamicPlugins=b.so", "--setPluginsToSerialize=b.so")
-    assert found["plugins"] == "a.so,b.so"
-    assert found["serialize_plugins"] == "b.so"
 
 
 def test_precisions_are_joined() -> None:

@@ -11,9 +11,6 @@ def test_texts_are_read_by_what_they_are(tmp_path) -> None:
         artifacts.append(Artifact(kind=kind, path=str(tmp_path / kind)))
     run = measured(settings(), artifacts=tuple(artifacts))
     assert kept_texts(run) == KeptTexts(inspector="{}", build_log="built", run_log="measured")
-
-
-def test_a_file_that_cannot_be_read_counts_as_absent(tmp_path) -> None:
     gone = (
         Artifact(kind="plan", path=str(tmp_path / "gone")),
         Artifact(kind="worker_log", path=str(tmp_path)),

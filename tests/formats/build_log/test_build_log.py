@@ -103,6 +103,10 @@ def test_a_second_list_of_layers_repeats_the_first() -> None:
     assert len(story_of(build_logs.log_86() + again).layers) == 3
     long = b"Layers:\n" + build_logs.LONG_LAYERS.encode()
     assert len(story_of(build_logs.log_86() + long).layers) == 3
+    log = build_logs.log_86().replace(
+        b"Engine Layer Information:", b"Layers:\nEngine Layer Information:"
+    )
+    assert len(story_of(log).layers) == 3
 
 
 def test_memory_stages_seconds_and_cache() -> None:
@@ -208,13 +212,10 @@ def test_warnings_and_errors_once_each() -> None:
     ]
 
 
-def test_a_whole_log_needs_no_notice() -> None:
+def test_notices_say_what_is_missing() -> None:
     assert codes(build_logs.log_86()) == []
     assert codes(build_logs.log_10()) == []
     assert codes(build_logs.prefixed(build_logs.TUNING_7, "[TensorRT] VERBOSE: ")) == []
-
-
-def test_notices_say_what_is_missing() -> None:
     plain = build_logs.prefixed(build_logs.MEMORY, "[03/14/2025-09:26:53] [I] [TRT] ")
     assert codes(plain) == ["W-LOG-NOT-VERBOSE"]
     assert codes(build_logs.prefixed(build_logs.GRAPH)) == ["W-NO-TUNING"]
@@ -250,12 +251,9 @@ def test_times_before_any_format_are_kept() -> None:
     assert (block.name, block.line, block.combinations[0].line) == (None, 1, 1)
 
 
-def test_a_time_below_zero_is_none() -> None:
+def test_figures_beyond_reason_are_left_out() -> None:
     (block,) = story_of(build_logs.prefixed("Tactic: 0x01 Time: -0.5\n")).tuned
     assert block.combinations[0].trials[0].time_ms is None
-
-
-def test_sizes_beyond_reason_are_left_out() -> None:
     text = f"Total Weights Memory: {'9' * 40}\nTactic: 0x1 Time: 1e300\nOriginal: {'9' * 30} layers"
     story = story_of(build_logs.prefixed(text))
     assert (story.memory_totals, story.steps) == ({}, ())
@@ -354,10 +352,3 @@ def test_flipped_bytes(data, places) -> None:
 @FUZZ
 def test_lines_in_any_order(lines) -> None:
     survives(b"".join(lines))
-
-
-def test_a_list_with_two_headers_is_one_list() -> None:
-    log = build_logs.log_86().replace(
-        b"Engine Layer Information:", b"Layers:\nEngine Layer Information:"
-    )
-    assert len(story_of(log).layers) == 3

@@ -39,9 +39,6 @@ def test_a_workload() -> None:
     assert (workload.stop.duration_ms, workload.stop.min_samples) == (3000.0, 10)
     assert workload.stop.precision_pct is None
     assert workload.mode == Mode(in_flight=None, transfers=False, cuda_graph=True, streams=2)
-
-
-def test_nothing_is_known_without_options() -> None:
     workload = workload_of(None, None)
     assert (workload.batch, workload.stop.duration_ms) == (None, None)
     assert workload.mode == Mode(in_flight=None)
@@ -110,13 +107,10 @@ def test_precision(stated, precision) -> None:
     assert precision_of(build(Precision=stated)) == precision
 
 
-def test_a_loaded_plan_does_not_state_its_precision() -> None:
+def test_a_precision_that_the_options_do_not_state() -> None:
     assert precision_of(build(Precision="FP32", Load_engine="a.plan")) is None
     assert precision_of(inference()) is None
     assert precision_of(None) is None
-
-
-def test_without_options_of_the_build_the_plan_says_the_precision() -> None:
     plan = Plan(
         name="net",
         layers=tuple(

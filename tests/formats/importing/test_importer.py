@@ -85,6 +85,7 @@ def test_other_files_are_listed(tmp_path) -> None:
     write(tmp_path, "package.json", {"name": "x"})
     write(tmp_path, "broken.json", b"{oops")
     write(tmp_path / ".git", "times.json", times.records())
+    write(tmp_path / "below" / ".cache" / "deeper", "package.json", {"name": "x"})
     write(tmp_path, ".hidden.json", times.records())
     reasons = {Path(path).name: reason for path, reason in import_artifacts([tmp_path]).skipped}
     assert reasons.keys() == {"notes.md", "package.json", "broken.json", "empty.log", "net.onnx"}
@@ -206,12 +207,9 @@ def test_a_process_that_loads_the_engine_built_before_is_of_the_same_run(tmp_pat
     assert [run.job.subject.name for run in runs] == ["other #1", "other #2"]
 
 
-def test_a_path_that_does_not_exist(tmp_path) -> None:
+def test_nothing_to_import(tmp_path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         import_artifacts([tmp_path / "nowhere"])
-
-
-def test_nothing_recognised(tmp_path) -> None:
     with pytest.raises(UsageError, match="there are no files"):
         import_artifacts([tmp_path])
     write(tmp_path, "a.txt", b"x")
@@ -303,13 +301,3 @@ def test_shared_folders(shared) -> None:
     assert (graph.cuda_graph, graph.transfers) == (True, False)
     plain = by_name["resnet18"].job.workload.mode
     assert (plain.cuda_graph, plain.transfers) == (False, True)
-
-
-def test_hidden_files_and_folders_are_not_imported(tmp_path) -> None:
-    write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
-    write(tmp_path / ".git", "broken.json", b"{oops")
-    write(tmp_path / "below" / ".cache" / "deeper", "package.json", {"name": "x"})
-    write(tmp_path, ".hidden.json", b"{oops")
-    found = import_artifacts([tmp_path])
-    assert len(found.runs) == 1
-    assert found.skipped == ()

@@ -47,14 +47,11 @@ def test_nodes_and_shapes(model) -> None:
     }
 
 
-def test_shapes_an_engine_was_built_for(model) -> None:
+def test_shapes_an_engine_was_built_for(model, tmp_path) -> None:
     graph = read_onnx_graph(model, {"x": (3, None), "other": (1,)})
     assert (graph.shapes["x"], graph.shapes["r"]) == ((3, 4), (3, 5))
     assert read_onnx_graph(model, {"x": (3,)}).shapes["x"] == (None, 4)
-
-
-def test_stored_shapes_give_way_to_those_of_the_engine(tmp_path, model) -> None:
-    """Exporters often store the shapes in between, with dynamic dimensions by name."""
+    # Exporters often store the shapes in between, with dynamic dimensions by name.
     proto = onnx.load(str(model))
     proto.graph.value_info.append(info("h", "batch", 5))
     onnx.save(proto, str(tmp_path / "stored.onnx"))
@@ -96,7 +93,7 @@ def test_inference_that_fails_leaves_the_models_own_shapes(model, monkeypatch) -
     assert (graph.shapes["x"], "h" in graph.shapes) == ((None, 4), False)
 
 
-def test_notes_for_viewers(tmp_path, model) -> None:
+def test_notes_for_viewers(tmp_path, model, monkeypatch) -> None:
     once = tmp_path / "once.onnx"
     once.write_bytes(annotated_onnx(model, {1: {"a": "1", "b": "2"}}))
     proto = onnx.load_from_string(annotated_onnx(once, {1: {"b": "3"}, 2: {"c": "4"}}))
@@ -106,8 +103,6 @@ def test_notes_for_viewers(tmp_path, model) -> None:
     assert proto.opset_import[0].version == 17
     assert proto.graph.initializer[0].name == "w"
 
-
-def test_notes_need_a_package_that_knows_them(model, monkeypatch) -> None:
     class Old:
         def __init__(self) -> None:
             self.attribute = ()

@@ -36,12 +36,9 @@ def test_tensorrt_8_4() -> None:
     assert plan.inputs[0].tensor.location == "Device"
 
 
-def test_a_tensor_described_twice_alike_is_one_object() -> None:
+def test_tensors_described_alike_are_one_object() -> None:
     copy, conv = read(plans.tensorrt_8_4()).layers[:2]
     assert conv.inputs[0] is copy.outputs[0]
-
-
-def test_a_tensor_described_otherwise_stays_another() -> None:
     given = plans.tensorrt_8_4()
     given["Layers"][1]["Inputs"] = [{**plans.PACKED, "Dimensions": [2, 3, 8, 8]}]
     copy, conv = read(given).layers[:2]
@@ -125,9 +122,15 @@ def test_a_list_root() -> None:
     assert len(read(plans.tensorrt_8_4()["Layers"]).layers) == 3
 
 
-def test_deconvolutions_have_their_own_type() -> None:
+def test_types_and_repeated_names_of_layers() -> None:
     layer = {**plans.convolution(), "LayerType": "CaskDeconvolutionV2"}
     assert read({"Layers": [layer]}).layers[0].type == "Deconvolution"
+    layers = read({"Layers": [plans.convolution()] * 3}).layers
+    assert [(layer.index, layer.name) for layer in layers] == [
+        (0, "conv + relu"),
+        (1, "conv + relu"),
+        (2, "conv + relu"),
+    ]
 
 
 def test_weights_of_fused_pooling_and_constants() -> None:
@@ -152,15 +155,6 @@ def test_optimisation_profiles_of_any_number_of_digits() -> None:
     assert read(plans.tensorrt_8_4()).layers[0].profile_index is None
 
 
-def test_repeated_names_stay_apart() -> None:
-    layers = read({"Layers": [plans.convolution()] * 3}).layers
-    assert [(layer.index, layer.name) for layer in layers] == [
-        (0, "conv + relu"),
-        (1, "conv + relu"),
-        (2, "conv + relu"),
-    ]
-
-
 def test_missing_fields_are_not_known() -> None:
     layer = {"Name": "x", "Inputs": [{"Name": "t"}, {"Dimensions": [1]}], "Outputs": None}
     plan, _ = parse_plan(plans.encoded({"Layers": [layer]}), "a.json")
@@ -181,13 +175,10 @@ def test_dimensions_that_are_none(dims) -> None:
     assert read({"Layers": [layer]}).layers[0].inputs[0].shape is None
 
 
-def test_entries_that_are_no_layers_are_left_out() -> None:
+def test_odd_entries_and_formats_are_noticed() -> None:
     plan, notices = parse_plan(b'{"Layers": [{"Name": "a"}, 3, {"LayerType": "X"}]}', "a.json")
     assert [layer.name for layer in plan.layers] == ["a"]
     assert [(one.code, one.evidence["left_out"]) for one in notices] == [("W-PLAN-ENTRIES", 2)]
-
-
-def test_unknown_formats_are_told() -> None:
     layer = {"Name": "x", "Inputs": [plans.tensor("t", [1], "Novel format")]}
     _, notices = parse_plan(plans.encoded({"Layers": [layer]}), "a.json")
     assert notices[0].code == "W-UNKNOWN-FORMAT"
@@ -207,14 +198,11 @@ def test_what_is_no_plan(text) -> None:
         parse_plan(text.encode(), "a.json")
 
 
-def test_metadata_that_is_not_onnx() -> None:
+def test_metadata_that_is_not_onnx_or_twice_escaped() -> None:
     layer = {**plans.convolution(), "Metadata": "my own words"}
     found = read({"Layers": [layer]}).layers[0]
     assert found.onnx_nodes == ()
     assert found.metadata == "my own words"
-
-
-def test_twice_escaped_separators() -> None:
     layer = {
         **plans.convolution(),
         "Metadata": r"[ONNX Layer: a]\u001e[ONNX Layer: b]\u001F[ONNX Layer: a]",

@@ -29,13 +29,10 @@ def test_trtexec() -> None:
     assert layer_times(profile).sum_ms == 10.5
 
 
-def test_versions_without_a_median() -> None:
+def test_older_versions_have_no_median_and_torch_tensorrt_no_count() -> None:
     profile = read([{"count": 2}, OLD])
     assert profile.source == "trtexec"
     assert profile.layers[0].median_ms is None
-
-
-def test_torch_tensorrt_has_neither_count_nor_median() -> None:
     profile = read([OLD])
     assert (profile.source, profile.iterations) == ("torch-tensorrt", None)
 
@@ -60,7 +57,7 @@ def test_other_units_and_a_mean_from_the_total() -> None:
     assert [one.total_ms for one in profile.layers] == [8.0, None]
 
 
-def test_the_nan_of_a_zero_total() -> None:
+def test_json_that_trtexec_breaks_is_read() -> None:
     text = (
         b'[{ "count" : 1 }\n, { "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }]'
     )
@@ -68,9 +65,6 @@ def test_the_nan_of_a_zero_total() -> None:
     assert profile.layers[0].share_pct is None
     assert profile.layers[0].mean_ms == 0.0
     assert [one.code for one in notices] == ["I-JSON-REPAIRED"]
-
-
-def test_names_that_break_the_json() -> None:
     record = b'{ "name" : "a "quoted" \\name", "timeMs" : 1, "averageMs" : 1 }'
     text = b'[\n  { "count" : 1 }\n, ' + record + b"\n]"
     assert parse_profile(text, "p.json")[0].layers[0].name == 'a "quoted" \\name'

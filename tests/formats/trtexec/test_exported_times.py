@@ -20,7 +20,7 @@ def read(value: object, warmup_ms: float | None = None) -> dict[str, Samples]:
     return {one.metric: one for one in times.samples}
 
 
-def test_every_metric() -> None:
+def test_every_metric_and_the_wall_time() -> None:
     found = read(records(4))
     assert list(found) == ["trtexec_latency", "gpu_compute", "h2d", "d2h", "enqueue"]
     assert found["trtexec_latency"].values_ms.tolist() == [1.5, 1.75, 2.0, 1.5]
@@ -28,24 +28,19 @@ def test_every_metric() -> None:
     assert found["gpu_compute"].start_ms.tolist() == [0.0, 2.0, 4.0, 6.0]
     np.testing.assert_allclose(found["enqueue"].values_ms, 0.01, rtol=1e-6)
     assert not found["h2d"].values_ms.flags.writeable
-
-
-def test_wall_time_is_from_first_copy_to_last() -> None:
     times, _ = parse_times(encoded(records(4)), "t.json")
     assert times.wall_ms == 206.0 + 1.5 - 200.0
 
 
-def test_end_to_end_of_old_versions() -> None:
+def test_end_to_end_times_and_warm_up_of_old_versions() -> None:
     found = read([record(0.0, 1.0, endToEndMs=1.9), record(2.0, 1.0, endToEndMs=2.1)])
     assert found["end_to_end"].values_ms.tolist() == [1.9, 2.1]
-
-
-def test_warm_up_of_old_versions_is_kept_apart() -> None:
     found = read(records(10, first_ms=193.0), warmup_ms=200.0)
     latency = found["trtexec_latency"]
     assert len(latency) == 6
     assert latency.warmup_ms.tolist() == [1.5, 1.75, 2.0, 1.5]
     assert latency.start_ms[0] == 0.0
+    assert len(read(records(5, first_ms=1.0), warmup_ms=500.0)["trtexec_latency"]) == 5
 
 
 @pytest.mark.parametrize("warmup_ms", [None, 0.0, 200.0])
@@ -53,10 +48,6 @@ def test_files_without_warm_up_are_left_alone(warmup_ms) -> None:
     latency = read(records(5), warmup_ms=warmup_ms)["trtexec_latency"]
     assert len(latency) == 5
     assert latency.warmup_ms is None
-
-
-def test_times_that_all_lie_in_the_warm_up_are_kept() -> None:
-    assert len(read(records(5, first_ms=1.0), warmup_ms=500.0)["trtexec_latency"]) == 5
 
 
 ROWS = [{"latencyMs": 1.0, "computeMs": 0.5}, {"latencyMs": 2.0, "computeMs": 1.5}]
@@ -117,15 +108,12 @@ def test_what_holds_no_times(value) -> None:
         parse_times(encoded(value), "t.json")
 
 
-def test_records_with_holes_are_left_out() -> None:
+def test_whole_records_are_kept() -> None:
     rows = [*records(3), {"latencyMs": 1.0}, "junk", {**record(9.0, 1.0), "computeMs": None}]
     times, notices = parse_times(encoded(rows), "t.json")
     assert len(times.samples[0]) == 3
     assert notices[0].code == "W-RECORDS"
     assert notices[0].evidence["left_out"] == 3
-
-
-def test_a_truncated_file_keeps_whole_records() -> None:
     data = encoded(records(5))
     times, notices = parse_times(data[: len(data) - 40], "t.json")
     assert len(times.samples[0]) == 4

@@ -21,10 +21,26 @@ def whole(request: pytest.FixtureRequest) -> TrtexecLog:
     return read(request.param)
 
 
-def test_identity(whole) -> None:
+def test_identity_build_and_summaries(whole) -> None:
     report = whole.report
     assert (report.tool, report.tool_version, report.passed) == ("trtexec", "10.16.0", True)
     assert report.command == "trtexec --onnx=net.onnx"
+    assert report.engine_bytes == int(12.5 * 2**20)
+    assert report.context_memory_bytes == int(1.5 * 2**20)
+    assert (report.build_s, report.deserialize_s, report.parse_s, report.load_s) == (
+        12.34,
+        0.5,
+        0.25,
+        None,
+    )
+    latency, enqueue, end_to_end = report.summaries
+    assert (latency.metric, latency.min_ms, latency.max_ms) == ("trtexec_latency", 0.8, 1.25)
+    assert (latency.mean_ms, latency.median_ms) == (0.81, 0.805)
+    assert latency.percentiles == ((90.0, 0.9), (99.9, 1.2e-05))
+    assert (enqueue.max_ms, enqueue.mean_ms) == (None, None)
+    assert end_to_end.metric == "end_to_end"
+    assert (report.throughput_per_s, report.host_walltime_s) == (1234.5, 3.00097)
+    assert report.total_gpu_compute_s == 2.9
 
 
 def test_values_are_kept_whole(whole) -> None:
@@ -43,30 +59,6 @@ def test_device(whole) -> None:
     assert (device.sm_count, device.memory_bytes) == (30, 5937 * 2**20)
     assert whole.report.device_facts["Device 0"] == '"NVIDIA RTX" UUID: GPU-1:2'
     assert "TensorRT version" not in whole.report.device_facts
-
-
-def test_build_and_load(whole) -> None:
-    report = whole.report
-    assert report.engine_bytes == int(12.5 * 2**20)
-    assert report.context_memory_bytes == int(1.5 * 2**20)
-    assert (report.build_s, report.deserialize_s, report.parse_s, report.load_s) == (
-        12.34,
-        0.5,
-        0.25,
-        None,
-    )
-
-
-def test_summaries(whole) -> None:
-    report = whole.report
-    latency, enqueue, end_to_end = report.summaries
-    assert (latency.metric, latency.min_ms, latency.max_ms) == ("trtexec_latency", 0.8, 1.25)
-    assert (latency.mean_ms, latency.median_ms) == (0.81, 0.805)
-    assert latency.percentiles == ((90.0, 0.9), (99.9, 1.2e-05))
-    assert (enqueue.max_ms, enqueue.mean_ms) == (None, None)
-    assert end_to_end.metric == "end_to_end"
-    assert (report.throughput_per_s, report.host_walltime_s) == (1234.5, 3.00097)
-    assert report.total_gpu_compute_s == 2.9
 
 
 def test_printed_profile(whole) -> None:
@@ -173,16 +165,10 @@ def test_each_process_in_a_file_has_its_own_facts() -> None:
     assert not last.report.summaries
     assert notices == ()
     assert parse_trtexec_log(data, "t.log")[0].report == last.report
-
-
-def test_a_process_that_was_killed_has_its_part() -> None:
     data = (logs.OPTIONS_10 + WHOLE).encode()
     (first, notices), (second, none) = parse_trtexec_logs(data, "t.log")
     assert [one.code for one in notices] == ["W-LOG-UNFINISHED"]
     assert (first.report.passed, second.report.passed, none) == (None, True, ())
-
-
-def test_messages_keep_the_lines_of_the_file() -> None:
     part = logs.OPTIONS_10 + "[03/14/2025-09:26:53] [W] careful\n" + logs.PASSED
     (first, _), (second, _) = parse_trtexec_logs((part + part).encode(), "t.log")
     lines = part.count("\n")
@@ -196,12 +182,9 @@ def test_processes_that_wrote_at_the_same_time_are_refused() -> None:
     assert "its own log" in error.value.hint
 
 
-def test_utf16_from_a_redirection() -> None:
+def test_utf16_is_read_and_another_log_refused() -> None:
     log, _ = parse_trtexec_log(b"\xff\xfe" + WHOLE.encode("utf-16-le"), "t.log")
     assert log.report.passed is True
-
-
-def test_some_other_log() -> None:
     with pytest.raises(FormatError, match="no line of trtexec's"):
         parse_trtexec_log(b"hello\nworld", "t.log")
 

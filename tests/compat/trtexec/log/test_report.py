@@ -145,9 +145,27 @@ def varied(asked: Settings, **series: np.ndarray) -> Run:
     return replace(run, samples=changed)
 
 
-def test_a_sound_run_has_no_warnings() -> None:
+def test_what_is_warned_of() -> None:
     asked = settings()
     assert texts_of(run_lines(measured(asked), asked, KeptTexts()), "W") == []
+    run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
+    assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
+    notice = Notice(
+        code="I-DYNAMIC-SHAPE",
+        message="taken as 1",
+        evidence={"input": "x", "shape": [1, 3]},
+        level="info",
+    )
+    found = texts_of(run_lines(measured(asked, notices=(notice,)), asked, KeptTexts()), "W")
+    (text,) = found
+    assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
+    assert text.endswith("Automatically overriding shape to: 1x3")
+    asked = settings("--infStreams=2")
+    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
+    assert found.startswith("* Multiple inference streams are used.")
+    asked = settings("--dumpLayerInfo")
+    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
+    assert "inspector gave none" in found
 
 
 @pytest.mark.parametrize(
@@ -193,32 +211,6 @@ def test_copies_that_are_not_made_are_printed_as_zero() -> None:
     assert report.messages == ()
 
 
-def test_several_streams_are_warned_of() -> None:
-    asked = settings("--infStreams=2")
-    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
-    assert found.startswith("* Multiple inference streams are used.")
-
-
-def test_our_own_notices_are_warnings_too() -> None:
-    asked = settings()
-    run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
-    assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
-
-
-def test_dynamic_dimensions_that_nobody_fixed() -> None:
-    asked = settings()
-    notice = Notice(
-        code="I-DYNAMIC-SHAPE",
-        message="taken as 1",
-        evidence={"input": "x", "shape": [1, 3]},
-        level="info",
-    )
-    found = texts_of(run_lines(measured(asked, notices=(notice,)), asked, KeptTexts()), "W")
-    (text,) = found
-    assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
-    assert text.endswith("Automatically overriding shape to: 1x3")
-
-
 @pytest.mark.parametrize("trt", ["8.6.1", "10.16.1", "11.1.0"])
 def test_a_graph_that_could_not_be_captured(trt) -> None:
     asked = settings(*(() if trt == "11.1.0" else ("--useCudaGraph",)), trt=trt)
@@ -243,12 +235,6 @@ def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
         assert f"... Omitting {N - 2 * ends} lines" in found
 
 
-def test_an_unfilled_last_average_is_left_out() -> None:
-    asked = settings("--avgRuns=300")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
-    assert sum(one.startswith("Average on 300 runs") for one in found) == 3
-
-
 def test_layers_bindings_and_shapes() -> None:
     asked = settings("--dumpLayerInfo", "--dumpOptimizationProfile", "--optShapes=x:2x3")
     lines = run_lines(measured(asked), asked, KeptTexts(inspector=INSPECTOR))
@@ -257,18 +243,6 @@ def test_layers_bindings_and_shapes() -> None:
     assert "Model input x (profile 0): min=2x3, opt=2x3, max=2x3" in found
     assert "Input binding for x with dimensions 1x3x8x8 and type fp32 is created." in found
     assert found.index("Layer Information:") < found.index("Starting inference")
-
-
-def test_no_layer_information_is_a_warning() -> None:
-    asked = settings("--dumpLayerInfo")
-    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
-    assert "inspector gave none" in found
-
-
-def test_outputs_are_printed() -> None:
-    asked = settings("--dumpOutput")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
-    assert "y: (1x4)\n1.5 nan inf -inf" in found
 
 
 def test_the_librarys_lines_are_among_ours() -> None:
@@ -315,11 +289,21 @@ def test_a_failed_run_says_why_and_reports_nothing() -> None:
     assert texts_of(run_lines(silent, asked, KeptTexts()), "E") == ["the worker ended: crashed"]
 
 
-def test_a_skipped_inference_ends_after_the_layers() -> None:
+def test_which_sections_are_printed() -> None:
     asked = settings("--skipInference")
     found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
     assert found[-1] == "Skipped inference phase since --skipInference is added."
     assert not any("Starting inference" in one for one in found)
+    asked = settings("--avgRuns=300")
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    assert sum(one.startswith("Average on 300 runs") for one in found) == 3
+    asked = settings("--dumpOutput")
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    assert "y: (1x4)\n1.5 nan inf -inf" in found
+    asked = settings("--dumpProfile")
+    found = [one.text for one in run_lines(measured(asked, profile=None), asked, KeptTexts())]
+    assert not any(one.startswith("=== Profile") for one in found)
+    assert PROFILE.layers[1].total_ms == 0
 
 
 def test_a_loaded_engine_has_no_build_section_from_9_on() -> None:
@@ -330,10 +314,3 @@ def test_a_loaded_engine_has_no_build_section_from_9_on() -> None:
         assert log.report.build_s is None
         if trt == "10.16.1":
             assert log.report.engine_bytes == 3 * 2**20
-
-
-def test_no_layer_times_no_table() -> None:
-    asked = settings("--dumpProfile")
-    found = [one.text for one in run_lines(measured(asked, profile=None), asked, KeptTexts())]
-    assert not any(one.startswith("=== Profile") for one in found)
-    assert PROFILE.layers[1].total_ms == 0
