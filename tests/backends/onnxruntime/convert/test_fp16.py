@@ -313,9 +313,8 @@ def external(folder: Path) -> Path:
 
 
 def test_weights_in_a_file_of_their_own(tmp_path, folder, monkeypatch) -> None:
-    monkeypatch.setattr(
-        model_files, "_SMALL_BYTES", 64
-    )  # the shape is read first, the weights last
+    # the shape is read first, the weights last
+    monkeypatch.setattr(model_files, "_SMALL_BYTES", 64)
     source = external(folder)
     made = fp16_model(source, tmp_path / "cache")
     assert close(answer(made.path, x=X), answer(tmp_path / "whole.onnx", x=X))
@@ -378,8 +377,9 @@ def test_local_functions_are_inlined(tmp_path) -> None:
 def test_it_is_made_once_for_each_version(tmp_path, monkeypatch) -> None:
     source = dense(tmp_path / "net.onnx")
     first = fp16_model(source, tmp_path / "cache")
-    monkeypatch.setattr(fp16, "convert", lambda *_: pytest.fail("made again"))
-    again = fp16_model(source, tmp_path / "cache")
+    with monkeypatch.context() as patch:
+        patch.setattr(fp16, "convert", lambda *_: pytest.fail("made again"))
+        again = fp16_model(source, tmp_path / "cache")
     assert (again.path, again.from_cache, first.from_cache) == (first.path, True, False)
     assert again.made_ms == first.made_ms
     monkeypatch.setattr(fp16, "versions_of", lambda *_: {"onnxruntime": "0.1"})
