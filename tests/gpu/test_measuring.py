@@ -1,6 +1,5 @@
 """What is measured on a real GPU, held against itself and against ONNX Runtime."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,36 +9,10 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.base import InputSpec
 from enginescope.core.record import replace
-from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.job import InputShape, Workload
+from enginescope.records.run.run import OutcomeKind
 from enginescope.runner.inputs.inputs import make_feeds
-from enginescope.runner.jobs import make_jobs
-from enginescope.runner.session import run_jobs
-from tests.gpu.conftest import model_files, spec
-
-SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
-
-
-@dataclass(frozen=True)
-class Measuring:
-    engines: Path
-
-    def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
-        asked = replace(workload, mode=Mode(**mode))
-        jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.engines)
-        kept = [replace(job, keep_outputs=True) for job in jobs]
-        (run,) = run_jobs(kept, lambda _: None)
-        return run
-
-
-@pytest.fixture
-def measure(engines: Path) -> Measuring:
-    return Measuring(engines)
-
-
-def ok(run: Run) -> Run:
-    assert run.outcome.kind is OutcomeKind.OK, run.outcome
-    return run
+from tests.gpu.conftest import SHORT, model_files, ok, spec
 
 
 def reference(model: Path, workload: Workload) -> list[np.ndarray]:

@@ -6,7 +6,6 @@ Runtime was built with. ``ENGINESCOPE_GPU_ORT_OPTIONS``: options they need here,
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +16,12 @@ from onnx import TensorProto, helper
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.onnxruntime.providers.providers import NAMED
 from enginescope.core.record import replace
-from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
+from enginescope.records.run.job import InputShape
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.runner.jobs import make_jobs
-from enginescope.runner.session import run_jobs
 from tests.backends.onnxruntime import models
-from tests.gpu.conftest import model_files
+from tests.gpu.conftest import SHORT, Measuring, model_files, ok
 from tests.gpu.test_measuring import difference, reference
 
-SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
 OPTIONS = os.environ.get("ENGINESCOPE_GPU_ORT_OPTIONS", "")
 VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
 #: What FP16, and TF32 in convolutions of FP32, may differ by from FP32 on the CPU.
@@ -60,28 +56,6 @@ def spec(name: str, precision: str | None = None, **more: str) -> str:
     options = "&".join(part for part in (OPTIONS, *own) if part)
     head = f"{name}:{precision}" if precision else name
     return f"{head}?{options}" if options else head
-
-
-@dataclass(frozen=True)
-class Measuring:
-    cache: Path
-
-    def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
-        asked = replace(workload, mode=Mode(**mode))
-        jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.cache)
-        kept = [replace(job, keep_outputs=True) for job in jobs]
-        (run,) = run_jobs(kept, lambda _: None)
-        return run
-
-
-@pytest.fixture
-def measure(engines: Path) -> Measuring:
-    return Measuring(engines)
-
-
-def ok(run: Run) -> Run:
-    assert run.outcome.kind is OutcomeKind.OK, run.outcome
-    return run
 
 
 def same_answers(run: Run, model: Path, precision: str | None = None) -> None:

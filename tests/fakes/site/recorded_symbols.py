@@ -35,9 +35,7 @@ class Surface:
     functions: set[str] = field(default_factory=set)
     whole: set[str] = field(default_factory=set)
 
-    @property
-    def classes(self) -> set[str]:
-        return set(self.members) | set(self.enums)
+    classes = property(lambda self: set(self.members) | set(self.enums))
 
 
 @lru_cache

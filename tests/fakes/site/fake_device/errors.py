@@ -16,9 +16,7 @@ class FastEnum(int):
                 return member
         raise ValueError(f"{value} is not a valid {cls.__name__}")
 
-    @property
-    def value(self) -> int:
-        return int(self)
+    value = property(int)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}.{self.name}: {int(self)}>"

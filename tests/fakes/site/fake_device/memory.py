@@ -22,9 +22,7 @@ class Block:
     buffer: Any
     freed: bool = False
 
-    @property
-    def end(self) -> int:
-        return self.address + self.nbytes
+    end = property(lambda self: self.address + self.nbytes)
 
 
 class Memory:
@@ -39,9 +37,7 @@ class Memory:
         self._reserved = 0
         self.used = self.CONTEXT_BYTES
 
-    @property
-    def free(self) -> int:
-        return max(total_bytes() - self.used, 0)
+    free = property(lambda self: max(total_bytes() - self.used, 0))
 
     def allocate(self, nbytes: int, kind: str) -> Block | None:
         """Return a new block; ``None`` if it does not fit."""

@@ -71,3 +71,26 @@ def buffer_of(method: str, value: Any) -> bytes:
     except TypeError:
         need(method, (value, bytes))
         raise
+
+
+def setting(
+    name: str, kinds: Any, default: Any, accepts: Any = None, limit: Any = lambda value: value
+) -> property:
+    """Return a property that checks its type; its value lies in `_values`.
+
+    Args:
+        accepts: Whether TensorRT takes a value; it logs an error and keeps the old one if not.
+        limit: What TensorRT makes of a value without a word.
+    """
+
+    def get(self: Any) -> Any:
+        return self._values.get(name, default)
+
+    def put(self: Any, value: Any) -> None:
+        need(name, (value, kinds))
+        if accepts is not None and not accepts(value):
+            self._say("ERROR", f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({name})")
+            return
+        self._values[name] = limit(value)
+
+    return property(get, put)

@@ -34,9 +34,7 @@ class Builder(Bound):
             ILogger.INFO, "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)"
         )
 
-    @property
-    def logger(self) -> ILogger:
-        return self._logger
+    logger = property(lambda self: self._logger)
 
     @property
     def max_threads(self) -> int:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fake_device.device import DEVICE
-from tensorrt._bound import Made, need
+from tensorrt._bound import Made, need, setting
 from tensorrt._callbacks import IOutputAllocator, IProfiler
 from tensorrt._enqueue import Enqueue
 from tensorrt._enums import ALL
@@ -207,14 +207,6 @@ class IExecutionContext(Made):
         return True
 
 
-def _setting(name: str, kinds: Any, default: Any) -> property:
-    def put(self: IExecutionContext, value: Any) -> None:
-        need(name, (value, kinds))
-        self._values[name] = value
-
-    return property(lambda self: self._values.get(name, default), put)
-
-
 for _name, _kind, _default in (
     ("enqueue_emits_profile", bool, True),
     ("debug_sync", bool, False),
@@ -224,4 +216,4 @@ for _name, _kind, _default in (
     ("temporary_allocator", object, None),
     ("error_recorder", object, None),
 ):
-    setattr(IExecutionContext, _name, _setting(_name, _kind, _default))
+    setattr(IExecutionContext, _name, setting(_name, _kind, _default))

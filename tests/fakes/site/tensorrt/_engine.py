@@ -48,9 +48,7 @@ class _Engine(Made):
     def _streamable(self) -> int:
         return self._facts["weight_bytes"] if "WEIGHT_STREAMING" in self._facts["flags"] else 0
 
-    @property
-    def _compatible(self) -> bool:
-        return "VERSION_COMPATIBLE" in self._facts["flags"]
+    _compatible = property(lambda self: "VERSION_COMPATIBLE" in self._facts["flags"])
 
     def _span(self, profile: int, key: str, name: str) -> list[tuple[int, ...]] | None:
         found = self._facts["profiles"][profile][key].get(name)

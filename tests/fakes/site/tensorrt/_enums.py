@@ -28,9 +28,7 @@ class Enum:
     def __init__(self, value: int) -> None:
         self._value = int(value)
 
-    @property
-    def value(self) -> int:
-        return self._value
+    value = property(lambda self: self._value)
 
     @property
     def name(self) -> str:

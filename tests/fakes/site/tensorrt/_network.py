@@ -19,13 +19,8 @@ class ITensor(Made):
         self._flags = flags
         self._formats = _ALL_FORMATS
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def shape(self) -> Dims:
-        return Dims(self._shape)
+    name = property(lambda self: self._name)
+    shape = property(lambda self: Dims(self._shape))
 
     @property
     def dtype(self) -> Any:
@@ -47,17 +42,9 @@ class ITensor(Made):
         need("allowed_formats", (mask, int))
         self._formats = mask
 
-    @property
-    def location(self) -> Any:
-        return TensorLocation.DEVICE
-
-    @property
-    def is_network_input(self) -> bool:
-        return self._flags.get("is_input", False)
-
-    @property
-    def is_shape_tensor(self) -> bool:
-        return self._flags.get("is_shape", False)
+    location = property(lambda _: TensorLocation.DEVICE)
+    is_network_input = property(lambda self: self._flags.get("is_input", False))
+    is_shape_tensor = property(lambda self: self._flags.get("is_shape", False))
 
 
 class ILayer(Made):
@@ -67,25 +54,11 @@ class ILayer(Made):
         self._precision: Any = None
         self._types: dict[int, Any] = {}
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def type(self) -> Any:
-        return _model.layer_type(self._node)
-
-    @property
-    def metadata(self) -> str:
-        return f"[ONNX Layer: {self._name}]"
-
-    @property
-    def num_inputs(self) -> int:
-        return len(self._node.input)
-
-    @property
-    def num_outputs(self) -> int:
-        return len(self._node.output)
+    name = property(lambda self: self._name)
+    type = property(lambda self: _model.layer_type(self._node))
+    metadata = property(lambda self: f"[ONNX Layer: {self._name}]")
+    num_inputs = property(lambda self: len(self._node.input))
+    num_outputs = property(lambda self: len(self._node.output))
 
     def get_input(self, index: int) -> ITensor:
         return self._tensor(self._node.input[index])
@@ -105,9 +78,7 @@ class ILayer(Made):
         need("precision", (value, DataType))
         self._precision = value
 
-    @property
-    def precision_is_set(self) -> bool:
-        return self._precision is not None
+    precision_is_set = property(lambda self: self._precision is not None)
 
     def set_output_type(self, index: int, dtype: Any) -> None:
         need("set_output_type", (index, int), (dtype, DataType))
@@ -176,38 +147,23 @@ class INetworkDefinition(Made):
     def name(self, value: str) -> None:
         self._name = value
 
-    @property
-    def builder(self) -> Any:
-        return self._builder
-
-    @property
-    def flags(self) -> int:
-        return self._flags
+    builder = property(lambda self: self._builder)
+    flags = property(lambda self: self._flags)
 
     def get_flag(self, flag: Any) -> bool:
         need("get_flag", (flag, ALL["NetworkDefinitionCreationFlag"]))
         return bool(self._flags >> int(flag) & 1)
 
-    @property
-    def has_implicit_batch_dimension(self) -> bool:
-        return self._implicit
+    has_implicit_batch_dimension = property(lambda self: self._implicit)
 
     @property
     def _implicit(self) -> bool:
         flag = number(ALL["NetworkDefinitionCreationFlag"], "EXPLICIT_BATCH")
         return MAJOR < 10 and not self._flags >> flag & 1
 
-    @property
-    def num_layers(self) -> int:
-        return len(self._layers)
-
-    @property
-    def num_inputs(self) -> int:
-        return len(self._inputs)
-
-    @property
-    def num_outputs(self) -> int:
-        return len(self._outputs)
+    num_layers = property(lambda self: len(self._layers))
+    num_inputs = property(lambda self: len(self._inputs))
+    num_outputs = property(lambda self: len(self._outputs))
 
     def get_layer(self, index: int) -> ILayer:
         return self._at("get_layer", self._layers, index)

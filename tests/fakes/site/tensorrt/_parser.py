@@ -155,9 +155,7 @@ class OnnxParser(Bound):
     def _say(self, severity: str, text: str) -> None:
         self._logger.log(getattr(ILogger, severity), text)
 
-    @property
-    def num_errors(self) -> int:
-        return len(self._errors)
+    num_errors = property(lambda self: len(self._errors))
 
     def get_error(self, index: int) -> ParserError:
         need("get_error", (index, int))

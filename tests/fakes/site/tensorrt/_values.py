@@ -90,13 +90,8 @@ def dims_of(method: str, shape: Any) -> tuple[int, ...]:
 class IHostMemory(bytearray):
     """Bytes that the library owns: to be read through the buffer protocol only."""
 
-    @property
-    def nbytes(self) -> int:
-        return memoryview(self).nbytes
-
-    @property
-    def dtype(self) -> Any:
-        return DataType.INT8
+    nbytes = property(lambda self: memoryview(self).nbytes)
+    dtype = property(lambda _: DataType.INT8)
 
     def __len__(self) -> int:
         raise TypeError("object of type 'tensorrt.tensorrt.IHostMemory' has no len()")
@@ -120,13 +115,8 @@ class Weights(Bound):
         names = {np.dtype(kind): name for name, kind in _NUMPY.items()}
         return getattr(DataType, names[self._array.dtype])
 
-    @property
-    def size(self) -> int:
-        return int(self._array.size)
-
-    @property
-    def nbytes(self) -> int:
-        return int(self._array.nbytes)
+    size = property(lambda self: int(self._array.size))
+    nbytes = property(lambda self: int(self._array.nbytes))
 
     def numpy(self) -> Any:
         return self._array
