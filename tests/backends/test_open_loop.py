@@ -66,12 +66,12 @@ def test_latency_is_queueing_and_service() -> None:
 
 
 def test_a_query_never_begins_before_it_arrives_nor_before_the_last_one_has_ended() -> None:
-    load = served(
+    test = served(
         LoadRule(arrivals="poisson", rate_per_s=500, queries=60), lambda: time.sleep(2e-3)
     )
-    arrivals = load.samples()[0].start_ms
-    ends = arrivals + series(load)["latency"]
-    begins = ends - series(load)["service"]
+    arrivals = test.samples()[0].start_ms
+    ends = arrivals + series(test)["latency"]
+    begins = ends - series(test)["service"]
     assert (begins >= arrivals - 1e-6).all()
     assert (begins[1:] >= ends[:-1] - 1e-6).all()
 
@@ -138,9 +138,7 @@ def test_a_closed_query_ends_with_the_last_of_its_requests(workers) -> None:
     rule = LoadRule(arrivals="closed", queries=5, samples_per_query=8, workers=workers)
     load = LoadRecorder(steps, rule, np.array([1.0]))
     load.serve(ignore)
-    assert [len(step) for step in steps] == [
-        5 * len(range(at, 8, workers)) for at in range(workers)
-    ]
+    assert [*map(len, steps)] == [5 * len(range(at, 8, workers)) for at in range(workers)]
     (latency,) = load.samples()
     assert (latency.values_ms >= 8 // workers).all()
     assert latency.start_ms[1] >= latency.values_ms[0]

@@ -7,9 +7,7 @@ from enginescope.formats.lenient_json import read_json
 
 
 def repairs(data: bytes) -> list[str]:
-    return [
-        one.evidence["repair"] for one in read_json(data, "x").notices if "repair" in one.evidence
-    ]
+    return [n.evidence["repair"] for n in read_json(data, "x").notices if "repair" in n.evidence]
 
 
 def test_valid_json_is_left_alone() -> None:

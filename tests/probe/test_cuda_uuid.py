@@ -60,9 +60,7 @@ def two_gpus():
 def test_the_gpu_is_the_one_with_cudas_uuid_whatever_its_number(monkeypatch) -> None:
     nvml = two_gpus()
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(
-        "enginescope.probe.nvml.cuda_uuid", lambda index: UUID if not index else None
-    )
+    monkeypatch.setattr("enginescope.probe.nvml.cuda_uuid", lambda at: None if at else UUID)
     found = probe_device(0)
     assert found.name == "Fast"
     assert handle_of(nvml, "0") == 1

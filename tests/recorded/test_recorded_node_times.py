@@ -69,9 +69,7 @@ def test_the_hosts_times_are_other_times(document, trace) -> None:
 
 def test_kernels_take_what_nsight_compute_says_less_a_constant(recorded) -> None:
     """ncu counts some 1.1 us of launch into each kernel, the same for all."""
-    order = [
-        (start, ns) for kind, _, start, ns in recorded["records"] if kind == "CONCURRENT_KERNEL"
-    ]
+    order = [(at, ns) for kind, _, at, ns in recorded["records"] if kind == "CONCURRENT_KERNEL"]
     ours = np.array([ns for _, ns in sorted(order)]).reshape(RUNS, -1) / 1e3
     ncu = np.array(recorded["ncu_us"])
     assert ours.shape == (RUNS, len(ncu))

@@ -36,11 +36,9 @@ def test_labels_have_no_stray_quote() -> None:
 
 def test_metadata_of_any_length() -> None:
     """Over 16,384 characters are a syntax error of dot; kernels of TensorRT 10.15 have them."""
-    metadata = "\x1f".join(
-        f"[ONNX Layer: /model/layers.{at}/attention/MatMul]" for at in range(900)
-    )
-    assert len(metadata) > 16384
-    own = {"Metadata": metadata, "Note": "n" * 20_000}
+    names = "\x1f".join(f"[ONNX Layer: /model/layers.{at}/attention/MatMul]" for at in range(900))
+    assert len(names) > 16384
+    own = {"Metadata": names, "Note": "n" * 20_000}
     plan = plan_of([layer("a", "kgen", *tensor_row("x", "y"), **own)], "x", "y")
     assert "a" in texts(plan)
     assert len(plan.layers[0].onnx_nodes) == 900

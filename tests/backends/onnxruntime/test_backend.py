@@ -48,9 +48,7 @@ def job_for(path: Path, workload: Workload = QUICK, **options: str) -> Job:
 
 def measured(path: Path, workload: Workload = QUICK, backend: OrtBackend | None = None) -> Measured:
     job = job_for(path, workload)
-    return (backend or cpu()).execute(
-        job, lambda specs: make_feeds(specs, workload), lambda _: None
-    )
+    return (backend or cpu()).execute(job, lambda spec: make_feeds(spec, workload), lambda _: None)
 
 
 def with_workload(**changes: Any) -> Workload:

@@ -15,11 +15,9 @@ def model(path: Path, kind: int, shape: list[int | str], node: str = "Cast", **m
     inputs = [helper.make_tensor_value_info("x", kind, shape)]
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)]
     fields = {"to": TensorProto.FLOAT} if node == "Cast" else {}
-    graph = helper.make_graph(
-        [helper.make_node(node, ["x"], ["y"], **fields)], "g", inputs, outputs
-    )
+    net = helper.make_graph([helper.make_node(node, ["x"], ["y"], **fields)], "g", inputs, outputs)
     opsets = [helper.make_opsetid("", 21)]
-    made = helper.make_model(graph, ir_version=more.get("ir", 10), opset_imports=opsets)
+    made = helper.make_model(net, ir_version=more.get("ir", 10), opset_imports=opsets)
     path.write_bytes(made.SerializeToString())
     return path
 

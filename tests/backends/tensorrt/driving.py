@@ -98,9 +98,7 @@ def expected(path: Path, one: Job) -> list[np.ndarray]:
         feeds = make_feeds(session.input_specs, one.workload)
     runtime = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     types = {"tensor(float)": np.float32, "tensor(int64)": np.int64}
-    fed = {
-        item.name: feeds.arrays[item.name].astype(types[item.type]) for item in runtime.get_inputs()
-    }
+    fed = {one.name: feeds.arrays[one.name].astype(types[one.type]) for one in runtime.get_inputs()}
     return runtime.run(None, fed)
 
 

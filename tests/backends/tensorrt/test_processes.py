@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.record import replace
-from enginescope.records.run.job import InputShape, Job, Mode
+from enginescope.records.run.job import InputShape, Mode
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import build_engines, run_jobs
@@ -14,9 +14,7 @@ from tests.backends.tensorrt.driving import LATENCY, THROUGHPUT, workload
 from tests.fakes import loading, models
 
 
-def jobs(
-    path: Path, engines: Path, *backends: str, mode: Mode = LATENCY, **more
-) -> tuple[Job, ...]:
+def jobs(path: Path, engines: Path, *backends: str, mode: Mode = LATENCY, **more):
     load = workload(20, mode=mode, shapes=(InputShape(name="x", dims=(3, 4)),))
     made = make_jobs([path], backends or ("trt",), load, engine_cache=engines, **more)
     return tuple(replace(one, keep_outputs=True) for one in made)

@@ -133,13 +133,11 @@ def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> No
     use()
     raw = profiled(perceptron, engines).profile
     interval = Interval(low=0.9, high=1.1)
-    layers = tuple(
-        replace(one, median_ms=1.0, mean_ms=1.0, interval=interval) for one in raw.layers
-    )
-    count = len(layers)
+    rows = tuple(replace(one, median_ms=1.0, mean_ms=1.0, interval=interval) for one in raw.layers)
+    count = len(rows)
     given = replace(
         raw,
-        layers=layers,
+        layers=rows,
         gated_ms=0.5 * count,
         gated_interval=Interval(low=0.4 * count, high=0.6 * count),
         whole_ms=1.0 * count,

@@ -253,10 +253,8 @@ class Trtexec:
             ({**middle, **form, **old}, {**last, **form, **old}),
         ]
         detailed = [
-            {"Name": name, "LayerType": kind, "Inputs": [one], "Outputs": [two]}
-            for name, kind, (one, two) in zip(
-                layers, ("CaskConvolution", "Gemm"), sides, strict=True
-            )
+            {"Name": name, "LayerType": kind, "Inputs": [a], "Outputs": [b]}
+            for name, kind, (a, b) in zip(layers, ("CaskConvolution", "Gemm"), sides, strict=True)
         ]
         if not self.modern:
             return {"Layers": detailed, "Bindings": ["image", "scores"]}

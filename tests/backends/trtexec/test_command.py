@@ -53,9 +53,7 @@ def test_a_version_newer_than_what_is_known_is_said(tmp_path, engine, version) -
         (text,) = said
         assert f"TensorRT {'.'.join(map(str, version))} is newer than 11.1" in text
         as_known = command(job(engine), (11, 1, 0), tmp_path)
-        assert [name_of(one) for one in made.arguments] == [
-            name_of(one) for one in as_known.arguments
-        ]
+        assert [*map(name_of, made.arguments)] == [*map(name_of, as_known.arguments)]
 
 
 @pytest.mark.parametrize(

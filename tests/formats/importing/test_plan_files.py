@@ -154,9 +154,7 @@ def test_a_plan_that_is_not_there(tmp_path) -> None:
 
 
 def test_times_of_whole_requests_beside_the_plan(folder) -> None:
-    rows = [
-        {"h2dMs": 0.1, "computeMs": one, "d2hMs": 0.1, "latencyMs": one + 0.2} for one in (1, 2)
-    ]
+    rows = [{"h2dMs": 0.1, "computeMs": n, "d2hMs": 0.1, "latencyMs": n + 0.2} for n in (1, 2)]
     (folder / "net.engine.timing.json").write_text(json.dumps(rows))
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
     assert {one.metric: len(one) for one in read.times.samples}["gpu_compute"] == 2

@@ -217,9 +217,7 @@ def test_recorded_plan(data) -> None:
     assert sum(layer.type == "Constant" for layer in plan.layers) == 16
     first = next(layer for layer in plan.layers if layer.name == "/conv1/Conv + /relu/Relu")
     assert first.onnx_nodes == ("/conv1/Conv", "/relu/Relu")
-    assert json.loads(raw.decode(), strict=False)["Bindings"] == [
-        one.tensor.name for one in plan.io
-    ]
+    assert json.loads(raw.decode(), strict=False)["Bindings"] == [io.tensor.name for io in plan.io]
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,7 @@ def test_each_runner_is_a_process(text) -> None:
     assert (ort.report.build_s, ort.report.engine_bytes) == (None, None)
     assert (trt.report.build_s, trt.report.engine_bytes) == (13.5, 12 << 20)
     assert [notice.code for notice in few] == []
-    assert [(notice.code, notice.evidence["inferences"]) for notice in one] == [
-        ("W-FEW-INFERENCES", 1)
-    ]
+    assert [(n.code, n.evidence["inferences"]) for n in one] == [("W-FEW-INFERENCES", 1)]
 
 
 def test_a_log_that_breaks_off_is_said() -> None:

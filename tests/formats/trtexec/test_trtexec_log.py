@@ -96,7 +96,7 @@ def test_profile_of_versions_without_a_median() -> None:
     assert read(text).profile is None
     table = "    Time(ms)     Avg.(ms)   Time(%)   Layer\n     1.00       0.2000      100.0   a b\n"
     profile = read("=== Model Options ===\n\n=== Profile (5 iterations ) ===\n" + table).profile
-    assert [(one.name, one.mean_ms, one.median_ms) for one in profile.layers] == [
+    assert [(row.name, row.mean_ms, row.median_ms) for row in profile.layers] == [
         ("a b", 0.2, None)
     ]
 

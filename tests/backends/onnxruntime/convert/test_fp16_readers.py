@@ -209,9 +209,7 @@ def test_a_model_whose_fp16_the_runtime_removes_is_noticed(model, request, tmp_p
     half = {one.name for one in graph.value_info if one.type.tensor_type.elem_type == 10}
     half |= {one.name for one in graph.initializer if one.data_type == 10}
     moves = {"Cast", "Flatten", "Reshape", "Transpose"}
-    kept = [
-        one for one in graph.node if one.op_type not in moves and half & {*one.input, *one.output}
-    ]
+    kept = [n for n in graph.node if n.op_type not in moves and half & {*n.input, *n.output}]
     assert ("W-NOT-FP16" in notes) == (not kept)
     if not kept:
         assert "computation is FP32" in notes["W-NOT-FP16"].message

@@ -145,9 +145,7 @@ def test_a_layer_pass_that_fails_keeps_what_is_measured(
     assert len(found.samples[0])
     monkeypatch.setattr(_context.IExecutionContext, "report_to_profiler", lambda _: True)
     found = measure(one)
-    assert "reported none" in next(
-        one.message for one in found.notices if one.code == "W-NO-LAYERS"
-    )
+    assert "reported none" in next(n.message for n in found.notices if n.code == "W-NO-LAYERS")
     assert left(fake) == {}
 
 

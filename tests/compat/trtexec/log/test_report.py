@@ -139,9 +139,7 @@ def texts_of(lines: tuple[Line, ...], level: str) -> list[str]:
 
 def varied(asked: Settings, **series: np.ndarray) -> Run:
     run = measured(asked)
-    changed = tuple(
-        replace(one, values_ms=series.get(one.metric, one.values_ms)) for one in run.samples
-    )
+    changed = tuple(replace(s, values_ms=series.get(s.metric, s.values_ms)) for s in run.samples)
     return replace(run, samples=changed)
 
 
@@ -194,9 +192,7 @@ def test_unsteady_compute_times_are_warned_of_by_the_versions_own_measure() -> N
         found = texts_of(run_lines(varied(asked, gpu_compute=unsteady), asked, KeptTexts()), "W")
         assert (found[:1] == []) is not warned
         if warned:
-            assert found[0] == (
-                "* GPU compute time is unstable, with coefficient of variance = 2%."
-            )
+            assert found[0] == "* GPU compute time is unstable, with coefficient of variance = 2%."
 
 
 def test_copies_that_are_not_made_are_printed_as_zero() -> None:

@@ -120,9 +120,8 @@ def value_dims(model: Any, shapes: dict[str, tuple[int, ...]]) -> dict[str, list
         fixed = onnx.ModelProto()
         fixed.CopyFrom(model)
         for one in inputs_of(fixed):
-            for dim, size in zip(
-                one.type.tensor_type.shape.dim, shapes.get(one.name, ()), strict=False
-            ):
+            dims = one.type.tensor_type.shape.dim
+            for dim, size in zip(dims, shapes.get(one.name, ()), strict=False):
                 dim.dim_value = size
         # what was said of the others was said with unknown sizes
         del fixed.graph.value_info[:]

@@ -8,5 +8,5 @@ _OFFERED = {
     for name, value in vars(module).items()
     if name.startswith("cuda")
 }
-__all__ = [*sorted(_OFFERED)]
+__all__ = list(_OFFERED)
 globals().update(_OFFERED, **names.CONSTANTS)
