@@ -3,7 +3,7 @@ import json
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.lenient_json import read_json
+from enginescope.formats.lenient_json import finite_number, lists_within, read_json, sound_part
 
 
 def repairs(data: bytes) -> list[str]:
@@ -150,3 +150,58 @@ def test_a_control_character_between_values_is_no_name() -> None:
     document = read_json(b'[1, 2, \x1e 3, "a\x1eb"]', "a.json")
     assert document.value == [1, 2]
     assert [one.code for one in document.notices][-1] == "W-TRUNCATED"
+
+
+PLAN = json.dumps(
+    {"Layers": [{"Name": "a,]", "In": [[1], {"x": "\\"}]}, {"Name": "b"}], "B": ["c"]}
+)
+
+
+@pytest.mark.parametrize("length", range(1, len(PLAN)))
+def test_every_cut_is_valid_json(length) -> None:
+    kept = json.loads(sound_part(PLAN[:length]) or "null")
+    whole = json.loads(PLAN)
+    layers = kept.get("Layers", [])
+    assert layers == whole["Layers"][: len(layers)]
+
+
+def test_no_container() -> None:
+    assert sound_part("1234") is None
+    assert sound_part("}") is None
+
+
+def test_a_whole_value_is_kept_whole() -> None:
+    assert sound_part('{"a": [1, 2]} and more') == '{"a": [1, 2]}'
+
+
+def test_outermost_first() -> None:
+    value = {"a": {"deep": [1]}, "b": [2], "c": 3}
+    assert [(key, items) for key, _, items in lists_within(value)] == [("b", [2]), ("deep", [1])]
+
+
+def test_dictionaries_of_dictionaries_are_lists() -> None:
+    value = {"perIteration": {"0": {"x": 1}, "1": {"x": 2}}, "n": 2}
+    assert ("perIteration", value, [{"x": 1}, {"x": 2}]) in list(lists_within(value))
+
+
+def test_depth_is_bounded() -> None:
+    value: object = [1]
+    for _ in range(50):
+        value = {"a": value}
+    assert all(items != [1] for _, _, items in lists_within(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (1, 1.0),
+        (2.5, 2.5),
+        (True, None),
+        ("1", None),
+        (None, None),
+        (10**400, None),
+        (-1e300, None),
+    ],
+)
+def test_numbers(value, number) -> None:
+    assert finite_number(value) == number

@@ -1,8 +1,12 @@
+import re
+from pathlib import Path
+
 import pytest
 
-from enginescope.backends.trtexec.options import Flags, name_of
+from enginescope.backends.trtexec import process
+from enginescope.backends.trtexec.options import WITHOUT_FLAG, Flags, name_of
 from enginescope.core.errors import UnsupportedError
-from enginescope.formats.trtexec.trtexec_flags import all_flags
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, all_flags
 from tests.backends.trtexec.known_flags import ALWAYS, SPANS, taken_by
 
 
@@ -35,3 +39,24 @@ def test_every_span_is_that_of_the_tools_own_parser() -> None:
 def test_the_versions_differ() -> None:
     assert "fp16" in taken_by((10, 16)) - taken_by((11, 1))
     assert "noCudaGraph" in taken_by((11, 1)) - taken_by((10, 16))
+
+
+ROOT = Path(__file__).resolve().parents[3]
+CODE = re.compile(r'"([WI]-[A-Z-]+)"')
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return (ROOT / "docs" / "reference" / "trtexec-binary.md").read_text(encoding="utf-8")
+
+
+def test_every_notice_is_explained(text) -> None:
+    sources = (ROOT / "src/enginescope/backends/trtexec").glob("*.py")
+    codes = {code for path in sources for code in CODE.findall(path.read_text())}
+    assert len(codes) > 6
+    assert not {code for code in codes if f"`{code}`" not in text}
+
+
+def test_refused_keys_precisions_and_places_are_named(text) -> None:
+    for word in (*WITHOUT_FLAG, *PRECISIONS, str(process.USUAL), f"${process.VARIABLE}"):
+        assert f"`{word}`" in text
