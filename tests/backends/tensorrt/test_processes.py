@@ -127,14 +127,3 @@ def test_a_death_is_an_outcome_with_its_log(use, perceptron, engines, fault, kin
     of_build = fault in ("crash_build", "build_fails")
     assert (run.build is None) == of_build
     assert "[TRT]" in kept.texts[0]["worker_log" if of_build else "build_log"]
-
-
-def test_an_engine_of_another_version_is_unsupported(use, perceptron, tmp_path, engines) -> None:
-    use("8.6.0")
-    (built,) = build_engines(jobs(perceptron, engines), lambda _: None)
-    plan = tmp_path / "net.plan"
-    plan.write_bytes(Path(built.build.engine).read_bytes())
-    use("11.4.0")
-    (run,) = run_jobs(make_jobs([plan], ["trt"], workload()), lambda _: None)
-    assert run.outcome.kind is OutcomeKind.UNSUPPORTED
-    assert "version_compatible=1" in (run.outcome.hint or "")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from enginescope.backends.trtexec.inputs import write_inputs
 from enginescope.backends.trtexec.options import Flags
@@ -71,12 +71,7 @@ def test_int64_that_does_not_fit(tmp_path) -> None:
 
 
 def test_doubles_are_what_the_parser_makes_of_them(tmp_path) -> None:
-    path = models.write(
-        tmp_path / "m.onnx",
-        [helper.make_node("Relu", ["x"], ["y"], name="relu")],
-        [models.info("x", TensorProto.DOUBLE, 1, 8)],
-        [models.info("y", TensorProto.DOUBLE, 1, 8)],
-    )
+    path = models.relu(tmp_path / "m.onnx", TensorProto.DOUBLE)
     written(job(path), NEW, tmp_path)
     assert values(tmp_path, "<f4").size == 8
 
@@ -102,12 +97,7 @@ def test_strings_and_sequences_are_not_for_tensorrt(tmp_path) -> None:
 
 
 def test_a_name_that_trtexec_would_split(tmp_path) -> None:
-    path = models.write(
-        tmp_path / "m.onnx",
-        [helper.make_node("Relu", ["a,b"], ["y"], name="relu")],
-        [models.info("a,b", TensorProto.FLOAT, 1, 8)],
-        [models.info("y", TensorProto.FLOAT, 1, 8)],
-    )
+    path = models.relu(tmp_path / "m.onnx", x="a,b")
     with pytest.raises(UnsupportedError, match="comma"):
         written(job(path), NEW, tmp_path)
 

@@ -133,6 +133,10 @@ def test_recorded_options_are_repeated_key_by_key(data) -> None:
             assert list(ours.options[title]) == list(section)
 
 
+def lines_of(asked: Settings, **changes: object) -> tuple[Line, ...]:
+    return run_lines(measured(asked, **changes), asked, KeptTexts())
+
+
 def texts_of(lines: tuple[Line, ...], level: str) -> list[str]:
     return [one.text for one in lines if one.level == level]
 
@@ -145,7 +149,7 @@ def varied(asked: Settings, **series: np.ndarray) -> Run:
 
 def test_what_is_warned_of() -> None:
     asked = settings()
-    assert texts_of(run_lines(measured(asked), asked, KeptTexts()), "W") == []
+    assert texts_of(lines_of(asked), "W") == []
     run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
     assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
     notice = Notice(
@@ -154,15 +158,15 @@ def test_what_is_warned_of() -> None:
         evidence={"input": "x", "shape": [1, 3]},
         level="info",
     )
-    found = texts_of(run_lines(measured(asked, notices=(notice,)), asked, KeptTexts()), "W")
+    found = texts_of(lines_of(asked, notices=(notice,)), "W")
     (text,) = found
     assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
     assert text.endswith("Automatically overriding shape to: 1x3")
     asked = settings("--infStreams=2")
-    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
+    (found,) = texts_of(lines_of(asked), "W")
     assert found.startswith("* Multiple inference streams are used.")
     asked = settings("--dumpLayerInfo")
-    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
+    (found,) = texts_of(lines_of(asked), "W")
     assert "inspector gave none" in found
 
 
@@ -217,14 +221,14 @@ def test_a_graph_that_could_not_be_captured(trt) -> None:
     found = texts_of(run_lines(run, asked, KeptTexts()), "W")
     assert len(found) == 3
     assert ("--useCudaGraph flag has been ignored" in found[2]) == (trt != "11.1.0")
-    captured = run_lines(measured(asked), asked, KeptTexts())
+    captured = lines_of(asked)
     assert any("Successfully captured" in one.text for one in captured) == (trt != "8.6.1")
 
 
 @pytest.mark.parametrize(("trt", "ends"), [("8.6.1", None), ("9.0.0", 300), ("10.16.1", 200)])
 def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
     asked = settings("--avgRuns=1", trt=trt)
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked)]
     averages = [one for one in found if one.startswith("Average on 1 runs - GPU latency: ")]
     assert len(averages) == (N if ends is None else 2 * ends)
     if ends is not None:
@@ -278,7 +282,7 @@ def test_the_log_of_a_build_is_printed_once() -> None:
 def test_a_failed_run_says_why_and_reports_nothing() -> None:
     asked = settings()
     outcome = Outcome(kind=OutcomeKind.FAILED, message="no kernel", hint="another GPU")
-    lines = run_lines(measured(asked, outcome=outcome, samples=()), asked, KeptTexts())
+    lines = lines_of(asked, outcome=outcome, samples=())
     assert texts_of(lines, "E") == ["no kernel", "  try: another GPU"]
     assert not any("Performance summary" in one.text for one in lines)
     silent = measured(asked, outcome=Outcome(kind=OutcomeKind.CRASHED), samples=())
@@ -287,17 +291,17 @@ def test_a_failed_run_says_why_and_reports_nothing() -> None:
 
 def test_which_sections_are_printed() -> None:
     asked = settings("--skipInference")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked)]
     assert found[-1] == "Skipped inference phase since --skipInference is added."
     assert not any("Starting inference" in one for one in found)
     asked = settings("--avgRuns=300")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked)]
     assert sum(one.startswith("Average on 300 runs") for one in found) == 3
     asked = settings("--dumpOutput")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked)]
     assert "y: (1x4)\n1.5 nan inf -inf" in found
     asked = settings("--dumpProfile")
-    found = [one.text for one in run_lines(measured(asked, profile=None), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked, profile=None)]
     assert not any(one.startswith("=== Profile") for one in found)
     assert PROFILE.layers[1].total_ms == 0
 
