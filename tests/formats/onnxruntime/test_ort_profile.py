@@ -1,4 +1,3 @@
-import gzip
 import json
 
 import pytest
@@ -127,19 +126,6 @@ def test_recorded_loop(data) -> None:
     adds = [e["dur"] for e in kept[marks[0] :] if e["name"] == "add_in_loop_kernel_time"]
     assert len(adds) == 15
     assert profile.layers[3].total_ms == pytest.approx(sum(adds) / 1000)
-
-
-def test_recorded_tensorrt_provider(data) -> None:
-    raw = gzip.decompress(
-        (data / "trt86-h200" / "resnet18_ort_trt_ep.profile.json.gz").read_bytes()
-    )
-    profile, _ = ort_profile_of(read_json(raw, "ep.json"))
-    (layer,) = profile.layers
-    assert layer.provider == "TensorrtExecutionProvider"
-    assert profile.iterations == 100
-    assert layer.mean_ms is not None
-    assert profile.whole_ms is not None
-    assert layer.mean_ms < profile.whole_ms
 
 
 def test_iterations_give_batches_of_medians_and_the_clock_truncates() -> None:

@@ -113,10 +113,3 @@ def test_a_time_that_no_layer_takes_is_not_known(value) -> None:
 def test_what_holds_no_layer_times(value) -> None:
     with pytest.raises(FormatError, match="no layer times"):
         read(value)
-
-
-def test_recorded_profile(data) -> None:
-    raw = (data / "trt86-h200" / "resnet18.profile.json").read_bytes()
-    profile, notices = parse_profile(raw, "resnet18.profile.json")
-    assert (profile.iterations, len(profile.layers), notices) == (9572, 58, ())
-    assert sum(one.share_pct or 0.0 for one in profile.layers) == pytest.approx(100, abs=1e-3)

@@ -1,16 +1,8 @@
-import gzip
-import json
-
 import numpy as np
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.trtexec.exported_times import (
-    ExportedTimes,
-    clock_step_ms,
-    on_the_clock,
-    parse_times,
-)
+from enginescope.formats.trtexec.exported_times import clock_step_ms, on_the_clock, parse_times
 from enginescope.judge.samples import Samples
 from tests.formats.times import encoded, record, records
 
@@ -127,18 +119,6 @@ def test_how_coarse_enqueue_times_are(first_ms, step_ms) -> None:
     assert notice.evidence["step_ms"] == pytest.approx(step_ms)
 
 
-def recorded(data) -> ExportedTimes:
-    raw = gzip.decompress(
-        (data / "trt86-h200" / "depth_anything_small.timing.json.gz").read_bytes()
-    )
-    times, notices = parse_times(raw, "depth.json", warmup_ms=500.0)
-    (notice,) = [one for one in notices if one.code == "I-RESOLUTION"]
-    assert notice.evidence["step_ms"] == 2.0**-12
-    assert notice.evidence["metric"] == "gpu_compute"
-    assert len(json.loads(raw)) == len(times.samples[0])
-    return times
-
-
 def test_a_step_shows_in_thirty_two_values_of_three_kinds() -> None:
     steps = np.resize([3.0, 4.0, 5.0], 32) * 2.0**-10
     assert clock_step_ms(steps) == 2.0**-10
@@ -146,13 +126,6 @@ def test_a_step_shows_in_thirty_two_values_of_three_kinds() -> None:
     assert clock_step_ms(np.resize(steps[:2], 32)) is None
     printed = np.array([float(f"{one:.6g}") for one in steps])
     assert (on_the_clock(printed) == steps).all()
-
-
-def test_recorded_times(data) -> None:
-    times = recorded(data)
-    assert times.clock_step_ms == 2.0**-12
-    assert [len(one) for one in times.samples] == [2310] * 5
-    assert times.wall_ms == pytest.approx(3002.44, abs=0.01)
 
 
 def printed(values: np.ndarray) -> np.ndarray:

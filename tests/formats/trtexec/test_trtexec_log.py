@@ -205,17 +205,3 @@ def test_recorded_build_log(data) -> None:
     assert report.memory["Total Activation Memory"] == 2418176
     assert len(report.messages) == 8
     assert report.device.name == "NVIDIA H200"
-
-
-def test_recorded_timing_log(data) -> None:
-    raw = (data / "trt86-h200" / "resnet18.engine.profile.log").read_bytes()
-    log, _ = parse_trtexec_log(raw, "p.log")
-    assert log.report.throughput_per_s == 5438.47
-    assert [one.metric for one in log.report.summaries] == [
-        "trtexec_latency",
-        "enqueue",
-        "h2d",
-        "gpu_compute",
-        "d2h",
-    ]
-    assert (len(log.profile.layers), log.profile.iterations) == (41, 9572)
