@@ -69,9 +69,6 @@ def test_only_requests_wholly_within_the_window_are_kept(clock) -> None:
     assert result.contention.window_ms == pytest.approx(900)
     assert result.stop.iterations == 29
     assert result.samples[0].start_ms[:2] == pytest.approx([0, 30])
-
-
-def test_a_contender_goes_on_until_the_window_is_over(clock) -> None:
     window = Window(clock.now + 50_000_000, clock.now + 777_000_000)
     shared(clock, window)
     assert clock.now >= window.end_ns
@@ -101,16 +98,13 @@ def test_samples_without_starts_are_refused(clock) -> None:
         shared_loop(blind, recorder(clock, 30.0), Script(window), lambda progress: None)
 
 
-def test_the_window_opens_when_all_are_warm(clock) -> None:
+def test_the_window_opens_when_all_are_warm_and_fits_the_slowest(clock) -> None:
     meeting = Rendezvous(2, duration_ms=500)
     assert meeting.note_warm(0, 1.0) is None
     clock.now += 7
     window = meeting.note_warm(1, 2.0)
     assert window == Window(clock.now, clock.now + 500_000_000)
     assert meeting.note_warm(0, 1.0) == window
-
-
-def test_the_window_is_long_enough_for_the_slowest(clock) -> None:
     meeting = Rendezvous(2, duration_ms=500)
     meeting.note_warm(0, 1.0)
     window = meeting.note_warm(1, 400.0)

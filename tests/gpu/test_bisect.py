@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
 from enginescope.cli.main import main
 from tests.gpu.conftest import spec
 from tests.overflowing import LOUD, TENSOR, overflowing
@@ -82,8 +83,6 @@ def test_a_converted_model_is_looked_into_and_mended(loud, tmp_path, capsys) -> 
     pytest.importorskip("onnx_ir")
     if _version() < 10:
         pytest.skip("TensorRT 8 may compute in FP16 what a model holds as FP32")
-    from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
-
     half = Path(fp16_model(loud, tmp_path / "cache").path)
     on = spec(**({"strongly_typed": "1"} if _version() == 10 else {}))
     status, side = validated(

@@ -11,6 +11,7 @@ from enginescope.backends.base import InputSpec
 from enginescope.core.record import replace
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.run import OutcomeKind
+from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.gpu.conftest import SHORT, model_files, ok, spec
 
@@ -19,8 +20,6 @@ def reference(model: Path, workload: Workload) -> list[np.ndarray]:
     """What ONNX Runtime's CPU provider answers to the same feeds."""
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     types = {"tensor(float)": "FP32", "tensor(int64)": "INT64"}
-    from enginescope.records.tensor import DataType
-
     specs = tuple(
         InputSpec(
             name=one.name,

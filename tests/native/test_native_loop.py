@@ -30,12 +30,9 @@ def pause(microseconds: float) -> Program:
     return Program([[Turn(calls)]], columns=2)
 
 
-def test_kinds_are_those_of_the_source() -> None:
+def test_the_source_is_small_and_has_the_same_kinds() -> None:
     listed = SOURCE.read_text().partition("enum kind {")[2].partition("};")[0]
     assert re.findall(r"^ {2}([A-Z_]+)", listed, re.MULTILINE) == [kind.name for kind in Kind]
-
-
-def test_the_source_is_small_and_needs_no_header_of_others() -> None:
     text = SOURCE.read_text()
     assert len(text.splitlines()) <= 400
     headers = set(re.findall(r"#include <(.*)>", text))

@@ -23,10 +23,8 @@ ITS_TESTS = {
     "test_clocks::test_get_max_clocks": "probe/test_nvml.py::test_a_device_with_its_highest_clocks",
     "test_compare::test_get_plans_names": f"{OWN}::test_names_of_plans",
     "test_compare::test_match_layers": f"{OWN}::test_every_layer_is_paired_or_left_over",
-    "test_df_preprocessing::test_change_col_order": f"{OWN}::test_the_first_columns",
-    "test_df_preprocessing::test_drop_columns": (
-        f"{OWN}::test_columns_that_say_nothing_of_a_type_are_left_out"
-    ),
+    "test_df_preprocessing::test_change_col_order": f"{OWN}::test_columns",
+    "test_df_preprocessing::test_drop_columns": (f"{OWN}::test_columns"),
     "test_engine_plan::test_summary_dict": f"{OWN}::test_the_summary",
     "test_engine_plan::TestEnginePlan::test_df": f"{VIEW}::test_frames",
     "test_layer": f"{OWN}::test_a_layer",

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 import enginescope
+from enginescope.analysis.layers.layer_table import layer_rows, tactic_shares
+from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.cli.main import main
 from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.plan.plan_json import parse_plan
 from tests.compat.trtexec.runs import settings
 from tests.formats import plans
 
@@ -49,11 +53,6 @@ def test_modules_find_each_other_by_name_alone() -> None:
 
 def test_looking_changes_nothing() -> None:
     """trex overwrites the plan's column of tactics, and renames the plan at each comparison."""
-    from enginescope.analysis.layers.layer_table import layer_rows, tactic_shares
-    from enginescope.analysis.plan_comparison.alignment import align
-    from enginescope.analysis.plans.plan_view import PlanView
-    from enginescope.formats.plan.plan_json import parse_plan
-
     plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "net")
     before = PlanView(plan).columns()
     tactic_shares(layer_rows(plan, None))

@@ -42,7 +42,7 @@ def test_every_layer_is_paired_or_left_over(shared, one) -> None:
     assert (len(found.only_a), len(found.only_b)) == (15, 0)
 
 
-def test_the_first_columns(one) -> None:
+def test_columns(one) -> None:
     """test_df_preprocessing: change_col_order"""
     names = list(one.view.columns())
     assert names[:7] == [
@@ -54,10 +54,7 @@ def test_the_first_columns(one) -> None:
         "output_precision",
         "tactic",
     ]
-
-
-def test_columns_that_say_nothing_of_a_type_are_left_out(one) -> None:
-    """test_df_preprocessing: drop_columns"""
+    # test_df_preprocessing: drop_columns
     assert "PoolingType" in one.view.columns()
     assert "PoolingType" not in one.view.columns("Convolution")
     assert "Kernel" in one.view.columns("Convolution")

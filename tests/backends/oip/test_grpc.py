@@ -53,15 +53,12 @@ def test_a_request_has_the_bytes_of_the_published_client() -> None:
     assert request_bytes((spec,), feeds, "double", "2").hex() == REQUEST
 
 
-def test_metadata_of_the_published_messages_is_read() -> None:
+def test_metadata_and_answers_of_the_published_messages_are_read() -> None:
     response = message_class("ModelMetadataResponse").FromString(bytes.fromhex(METADATA))
     document = described(response)
     assert document["platform"] == "onnxruntime_onnx"
     (spec,) = input_specs(document)
     assert (spec.name, spec.shape, spec.dtype) == ("x", (None, 4), DataType.FP32)
-
-
-def test_an_answer_of_the_published_messages_is_read() -> None:
     (tensor,) = output_tensors(bytes.fromhex(ANSWER))
     assert (tensor.name, tensor.shape, tensor.dtype) == ("y", (1, 4), DataType.FP32)
 
@@ -151,12 +148,9 @@ def test_a_server_of_something_else_is_named(monkeypatch) -> None:
         EndpointSession(job(server.model))
 
 
-def test_json_tensors_are_only_for_http() -> None:
+def test_json_tensors_and_a_missing_package_are_refused(monkeypatch) -> None:
     with pytest.raises(UnsupportedError, match="binary tensors only"):
         EndpointSession(job("grpc://localhost:1/v2/models/a", format="json"))
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError) as refused:
         EndpointSession(job("grpc://localhost:1/v2/models/a"))

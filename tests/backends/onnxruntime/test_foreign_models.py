@@ -39,13 +39,10 @@ def test_types_that_numpy_lacks_are_filled_at_random(tmp_path, kind) -> None:
     assert "W-OUTPUTS" not in {notice.code for notice in run.notices}
 
 
-def test_a_newer_ir_version_is_read_as_the_newest_that_is_known(tmp_path) -> None:
+def test_newer_ir_versions_and_queries_without_items(tmp_path) -> None:
     run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [1, 3], "Neg", ir=99))
     (notice,) = (notice for notice in run.notices if notice.code == "I-IR-LOWERED")
     assert "IR version 99" in notice.message
-
-
-def test_a_query_without_items_is_counted_as_a_query(tmp_path) -> None:
     run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [0, 3], "Neg"))
     assert run.throughput.unit == "queries"
 

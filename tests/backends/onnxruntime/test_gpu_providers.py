@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from enginescope.backends.base import Measured
+from enginescope.backends.base import InputSpec, Measured
 from enginescope.backends.onnxruntime import preparing
 from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
@@ -21,6 +21,7 @@ from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.formats.onnxruntime.ort_profile import GpuCall, GpuTrace
+from enginescope.records.environment import Device
 from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Mode, Subject
@@ -100,8 +101,6 @@ def test_both_ways_are_timed_in_turn(use, tmp_path) -> None:
 
 
 def make_feeds_of(result: Measured) -> Any:
-    from enginescope.backends.base import InputSpec
-
     specs = tuple(
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text="")
         for one in result.inputs
@@ -331,8 +330,6 @@ def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     elif change == "version":
         monkeypatch.setattr(preparing, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
     elif change == "gpu":
-        from enginescope.records.environment import Device
-
         monkeypatch.setattr(preparing, "probe_device", lambda _: Device(name="another"))
     elif change == "batch":
         job = replace(job, workload=replace(job.workload, batch=4))

@@ -19,7 +19,7 @@ from enginescope.backends.tensorrt.libraries import (
 )
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.records.run.job import BackendSpec
-from tests.backends.tensorrt.driving import job
+from tests.backends.tensorrt.driving import build, job, measure, report
 
 
 @pytest.fixture
@@ -131,8 +131,6 @@ def test_a_runtime_that_only_runs_does_not_build(use, perceptron, engines) -> No
 
 
 def test_a_lean_runtime_runs_what_was_built_for_it(use, perceptron, tmp_path, monkeypatch) -> None:
-    from tests.backends.tensorrt.driving import build, measure, report
-
     fake = use()
     made = report(build(job(perceptron, engine_cache=str(tmp_path), version_compatible="1")))
     path = tmp_path / "net.engine"

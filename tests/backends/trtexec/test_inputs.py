@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from enginescope.backends.trtexec.inputs import write_inputs
+from enginescope.backends.trtexec.inputs import onnx_inputs, write_inputs
 from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import FormatError, UnsupportedError
 from enginescope.records.run.job import InputFile, InputRange, InputShape
@@ -35,8 +35,6 @@ def test_the_arrays_are_those_of_every_backend(tmp_path, convnet) -> None:
     (spec,) = [t for t in fed.tensors if t.name == "image"]
     assert spec.shape == (2, 3, 96, 96)
     assert fed.batch == 2
-    from enginescope.backends.trtexec.inputs import onnx_inputs
-
     expected = make_feeds(onnx_inputs(convnet), one.workload).arrays["image"]
     np.testing.assert_array_equal(values(tmp_path, "<f4").reshape(expected.shape), expected)
 

@@ -55,7 +55,7 @@ def test_each_runner_is_a_process(text) -> None:
     assert [(n.code, n.evidence["inferences"]) for n in one] == [("W-FEW-INFERENCES", 1)]
 
 
-def test_a_log_that_breaks_off_is_said() -> None:
+def test_a_log_that_breaks_off_or_goes_on_with_another_command() -> None:
     cut = LOG[: LOG.index("[E] FAILED | Runtime")]
     for text, codes in (
         (cut, ["W-LOG-UNFINISHED"]),
@@ -63,6 +63,10 @@ def test_a_log_that_breaks_off_is_said() -> None:
     ):
         (_, notices), _ = parse_polygraphy_logs(text.encode(), "p.log")
         assert [one.code for one in notices] == codes
+    cut = LOG[: LOG.index("[I] Accuracy Comparison")]
+    logs = parse_polygraphy_logs((cut + LOG).encode(), "p.log")
+    assert [log.report.passed for log, _ in logs] == [None, None, False, False]
+    assert [bool(log.report.options) for log, _ in logs] == [False, False, True, True]
 
 
 def test_a_log_without_an_inference_says_what_to_do() -> None:
@@ -98,13 +102,6 @@ Average inference time: 0.25 ms.
         (7, "Inf Detected | One or more non-finite values were encountered in this output"),
         (8, "FAILED | Output Validation"),
     ]
-
-
-def test_a_command_that_was_killed_ends_where_the_next_begins() -> None:
-    cut = LOG[: LOG.index("[I] Accuracy Comparison")]
-    logs = parse_polygraphy_logs((cut + LOG).encode(), "p.log")
-    assert [log.report.passed for log, _ in logs] == [None, None, False, False]
-    assert [bool(log.report.options) for log, _ in logs] == [False, False, True, True]
 
 
 def test_a_build_or_a_failure_without_an_inference_is_a_run() -> None:

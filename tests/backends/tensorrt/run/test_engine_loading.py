@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 from enginescope.backends.tensorrt.run.session import must_be_runnable
@@ -173,9 +175,6 @@ def test_weights_that_do_not_stream(each, perceptron, engines) -> None:
 
 
 def test_weights_of_another_model(each, perceptron, tmp_path, engines) -> None:
-    import numpy as np
-    import onnx
-
     one = with_engine(job(perceptron, refit="1"), engines)
     before = measure(one).answers[0].data
     model = onnx.load(perceptron)

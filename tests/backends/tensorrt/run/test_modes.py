@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from enginescope.backends.tensorrt.run import inference_stream as lane
+from enginescope.backends.tensorrt.run.inference_stream import Captured
 from enginescope.backends.tensorrt.run.session import resolved
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import Mode
+from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.tensorrt.conftest import L2_BYTES
 from tests.backends.tensorrt.driving import (
     COUNT,
@@ -56,9 +59,6 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
     use()
     mode = changed(THROUGHPUT, streams=3)
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
-    from enginescope.backends.tensorrt.run import inference_stream as lane
-    from enginescope.backends.tensorrt.run.inference_stream import Captured
-
     real, calls = lane.capture, []
 
     def second_fails(*arguments):
@@ -70,8 +70,6 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
     found = measure(one)
     assert found.mode.cuda_graph is False
     with opened(one) as session:
-        from enginescope.runner.inputs.inputs import make_feeds
-
         calls.clear()
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()

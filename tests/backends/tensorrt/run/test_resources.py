@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run import session as session_module
+from enginescope.backends.tensorrt.run.inference_stream import capture
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.runner.inputs.inputs import make_feeds
@@ -112,8 +114,6 @@ def test_what_ends_early_leaves_nothing(use, perceptron, engines) -> None:
     with pytest.raises(EnginescopeError):
         measure(with_engine(job(perceptron, profile_index="5"), engines))
     assert left(fake) == {}
-    from enginescope.backends.tensorrt.backend import TrtBackend
-
     fake = use()
     one = with_engine(job(perceptron), engines)
 
@@ -160,8 +160,6 @@ def test_a_build_leaves_nothing(use, perceptron, engines, fault) -> None:
 
 
 def test_a_graph_that_was_refused_is_destroyed(use, monkeypatch) -> None:
-    from enginescope.backends.tensorrt.run.inference_stream import capture
-
     fake = use()
     cuda = Cuda(fake.cuda)
     captured = capture(cuda, lambda: False, cuda.stream())
@@ -169,8 +167,6 @@ def test_a_graph_that_was_refused_is_destroyed(use, monkeypatch) -> None:
     assert "the enqueue failed" in (captured.why_not or "")
     cuda.close()
     assert left(fake) == {}
-    from enginescope.backends.tensorrt.run.inference_stream import capture
-
     fake = use()
     error = fake.cuda.cudaError_t.cudaErrorMemoryAllocation
     monkeypatch.setattr(fake.cuda, "cudaGraphInstantiate", lambda *_: (error, None))

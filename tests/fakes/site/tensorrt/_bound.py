@@ -55,13 +55,9 @@ def need(method: str, *pairs: tuple[Any, Any]) -> None:
         if not isinstance(value, accepted):
             raise TypeError(
                 f"{method}(): incompatible function arguments. The following argument types are "
-                f"supported: {', '.join(one.__name__ for one in kinds_of(kinds))}\n\n"
+                f"supported: {', '.join(one.__name__ for one in accepted)}\n\n"
                 f"Invoked with: {value!r}"
             )
-
-
-def kinds_of(kinds: Any) -> tuple[Any, ...]:
-    return kinds if isinstance(kinds, tuple) else (kinds,)
 
 
 def buffer_of(method: str, value: Any) -> bytes:

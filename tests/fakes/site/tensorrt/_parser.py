@@ -164,9 +164,6 @@ class OnnxParser(Bound):
             return None
         return self._errors[index]
 
-    def clear_errors(self) -> None:
-        self._errors = []
-
     @property
     def flags(self) -> int:
         return self._flags
@@ -190,7 +187,3 @@ class OnnxParser(Bound):
 
 def _uses_int64(model: Any) -> bool:
     return any(one.data_type == onnx.TensorProto.INT64 for one in model.graph.initializer)
-
-
-def get_nv_onnx_parser_version() -> int:
-    return {8: 100}.get(MAJOR, 0)

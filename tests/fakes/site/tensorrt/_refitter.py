@@ -70,6 +70,3 @@ class OnnxParserRefitter(Bound):
 
     def get_error(self, index: int) -> Any:
         return self._errors[index]
-
-    def clear_errors(self) -> None:
-        self._errors = []

@@ -39,13 +39,6 @@ def numpy_type(dtype: Any) -> Any:
 DataType.itemsize = property(lambda self: bits(self) / 8 if bits(self) < 8 else bits(self) // 8)
 
 
-def nptype(trt_type: Any) -> Any:
-    """Return NumPy's type where NumPy has one of its own."""
-    if trt_type.name not in ("BF16", "FP8", "INT4", "FP4", "E8M0"):
-        return _NUMPY[trt_type.name]
-    raise TypeError("Could not resolve TensorRT datatype to an equivalent numpy datatype.")
-
-
 def volume(iterable: Any) -> int:
     return math.prod(iterable)
 
