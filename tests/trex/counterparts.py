@@ -8,6 +8,7 @@ OWN = "trex/test_its_own_tests.py"
 PLAN = "formats/plan/test_plan_json.py"
 TOTALS = "analysis/plans/test_plan_totals.py"
 TABLE = "analysis/layers/test_layer_table.py"
+JOINED = f"{TABLE}::test_layers_and_times_are_joined_by_name_and_occurrence"
 GRAPH = "analysis/graph/test_plan_graph.py"
 VIEW = "analysis/plans/test_plan_view.py"
 RULES = "rules/test_recorded_plans.py"
@@ -26,7 +27,7 @@ ITS_TESTS = {
     "test_df_preprocessing::test_change_col_order": f"{OWN}::test_columns",
     "test_df_preprocessing::test_drop_columns": (f"{OWN}::test_columns"),
     "test_engine_plan::test_summary_dict": f"{OWN}::test_the_summary",
-    "test_engine_plan::TestEnginePlan::test_df": f"{VIEW}::test_frames",
+    "test_engine_plan::TestEnginePlan::test_df": f"{VIEW}::test_columns_by_type_and_frames",
     "test_layer": f"{OWN}::test_a_layer",
     "test_lint::tc_lint": f"{RULES}::test_findings_of_the_examples",
     "test_lint::mixed_precision_lint": f"{RULES}::test_findings_of_the_examples",
@@ -44,17 +45,16 @@ FAULTS = {
     "a raw control character": f"{PLAN}::test_tensorrt_8_6_writes_raw_separators",
     "TensorRT 11": f"{PLAN}::test_tensorrt_11",
     "names only: no word on how to build": f"{PLAN}::test_names_only",
-    "equal counts are joined by position": f"{TABLE}::test_by_name_whatever_the_order",
+    "equal counts are joined by position": JOINED,
     "U+001F in a name: 0 ms": f"{TABLE}::test_other_joints_between_fused_names",
-    "duplicate names: phantom rows": f"{TABLE}::test_repeated_names_by_occurrence",
-    "weights of a gemm are activations": f"{TOTALS}::test_myelins_constants_are_weights",
+    "duplicate names: phantom rows": JOINED,
+    "weights of a gemm are activations": f"{TOTALS}::test_gemm_weights_are_no_activations",
     "weights of ConvActPool: 0 bytes": f"{PLAN}::test_weights_of_fused_pooling_and_constants",
-    "an unknown format: 0 bytes": f"{TOTALS}::test_sizes_that_are_not_known",
+    "an unknown format: 0 bytes": f"{TOTALS}::test_no_ops_unknown_sizes_and_memory_used_again",
     "-1 as a dimension: negative bytes": f"{TENSOR}::test_unknown_is_none_not_zero",
-    "padding is left out": f"{TOTALS}::test_a_plan",
-    "half bytes are no bytes": f"{TENSOR}::test_bytes",
+    "padding is left out": f"{TOTALS}::test_the_bytes_of_plans_and_chains",
+    "half bytes are no bytes": f"{TENSOR}::test_bytes_of_tensors_layouts_and_weights",
     "reuse is drawn as a cycle": f"{GRAPH}::test_a_region_written_again_has_a_node_per_use",
-    "an If has two writers": f"{GRAPH}::test_branches_and_parts_that_write_one_region_share_it",
     "versions compared as texts": (
         "compat/trtexec/test_version.py::test_versions_compare_as_numbers"
     ),

@@ -64,3 +64,19 @@ def test_inputs_and_outputs_in_the_files_order() -> None:
     plan = plan_of(chain(("a", "kgen", " ".join(names), "y")), *names, "y")
     assert [one.tensor.name for one in plan.inputs] == names
     assert [one.tensor.name for one in plan.outputs] == ["y"]
+
+
+def test_the_branches_of_an_if() -> None:
+    """Engines with If are drawn wrongly (issue 4391): both branches write one tensor."""
+    layers = chain(
+        ("cond", "kgen", "x", "c"),
+        ("then", "kgen", "x c", "o"),
+        ("else", "kgen", "x c", "o"),
+        ("if_output", "kgen", "o", "y"),
+    )
+    found = edges(plan_graph(plan_of(layers, "x", "y")))
+    assert {"cond>then", "cond>else"} <= found
+    ends = {one.partition(">")[0] for one in found if one.endswith("if_output")}
+    assert ends in ({"then", "else"}, {"o"})
+    if ends == {"o"}:
+        assert {"then>o", "else>o"} <= found
