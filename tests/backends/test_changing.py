@@ -1,7 +1,5 @@
 """Changes between shapes in one session: order, first visits, what a failure leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -126,8 +124,5 @@ def test_a_shape_that_fails_is_named_and_not_tried_again() -> None:
     assert session.changes.count(1) == 1
     assert 2 not in session.changes
     assert {visit.point for visit in found.visits} == {0, 3}
-
-
-def test_without_any_shape_it_fails() -> None:
     with pytest.raises(BackendError, match="no shape of the sweep can be run"):
         measured(Session(failing=(0, 1)), rule(2))

@@ -1,7 +1,5 @@
 """Contenders meet, share one window, and keep what lies within it."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np
@@ -23,7 +21,6 @@ class Script:
         """Nobody to wait for."""
 
     def warm(self, typical_ms: float) -> Window | None:
-        """Return the window after so many calls."""
         assert typical_ms > 0
         self._calls -= 1
         return self._window if self._calls <= 0 else None
@@ -48,8 +45,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def recorder(clock: Clock, request_ms: float) -> StepRecorder:
-    """Return a recorder whose requests take so long."""
-
     def step() -> None:
         clock.now += int(request_ms * 1e6)
 
@@ -63,7 +58,7 @@ def shared(clock: Clock, window: Window, request_ms: float = 30.0, calls: int = 
     )
 
 
-def test_only_requests_wholly_within_the_window_are_kept(clock: Clock) -> None:
+def test_only_requests_wholly_within_the_window_are_kept(clock) -> None:
     begin = clock.now
     window = Window(begin + 100_000_000, begin + 1_000_000_000)
     result = shared(clock, window)
@@ -74,28 +69,25 @@ def test_only_requests_wholly_within_the_window_are_kept(clock: Clock) -> None:
     assert result.contention.window_ms == pytest.approx(900)
     assert result.stop.iterations == 29
     assert result.samples[0].start_ms[:2] == pytest.approx([0, 30])
-
-
-def test_a_contender_goes_on_until_the_window_is_over(clock: Clock) -> None:
     window = Window(clock.now + 50_000_000, clock.now + 777_000_000)
     shared(clock, window)
     assert clock.now >= window.end_ns
 
 
-def test_it_goes_on_with_requests_while_others_are_not_warm(clock: Clock) -> None:
+def test_it_goes_on_with_requests_while_others_are_not_warm(clock) -> None:
     begin = clock.now
     window = Window(begin + 900_000_000, begin + 1_200_000_000)
     result = shared(clock, window, calls=5)
     assert result.contention.before == 30
 
 
-def test_a_window_without_a_whole_request_is_an_error(clock: Clock) -> None:
+def test_a_window_without_a_whole_request_is_an_error(clock) -> None:
     window = Window(clock.now + 1_000_000, clock.now + 2_000_000)
     with pytest.raises(BackendError, match="no request lies within the window"):
         shared(clock, window)
 
 
-def test_samples_without_starts_are_refused(clock: Clock) -> None:
+def test_samples_without_starts_are_refused(clock) -> None:
     class Blind(StepRecorder):
         def samples(self) -> tuple[Samples, ...]:
             return (Samples(metric="latency", values_ms=np.ones(len(self))),)
@@ -106,20 +98,16 @@ def test_samples_without_starts_are_refused(clock: Clock) -> None:
         shared_loop(blind, recorder(clock, 30.0), Script(window), lambda progress: None)
 
 
-def test_the_window_opens_when_all_are_warm(clock: Clock) -> None:
+def test_the_window_opens_when_all_are_warm_and_fits_the_slowest(clock) -> None:
     meeting = Rendezvous(2, duration_ms=500)
     assert meeting.note_warm(0, 1.0) is None
     clock.now += 7
     window = meeting.note_warm(1, 2.0)
     assert window == Window(clock.now, clock.now + 500_000_000)
     assert meeting.note_warm(0, 1.0) == window
-
-
-def test_the_window_is_long_enough_for_the_slowest(clock: Clock) -> None:
     meeting = Rendezvous(2, duration_ms=500)
     meeting.note_warm(0, 1.0)
     window = meeting.note_warm(1, 400.0)
-    assert window is not None
     assert (window.end_ns - window.begin_ns) / 1e6 == 400.0 * (LEAST_REQUESTS + 1)
 
 

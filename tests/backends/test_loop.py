@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gc
 import itertools
 
@@ -65,14 +63,11 @@ def test_each_sample_is_one_step_and_nothing_else(monkeypatch) -> None:
     np.testing.assert_allclose(samples.start_ms, np.cumsum([0.0, *durations, *durations])[:8])
 
 
-def test_duration(monkeypatch) -> None:
+def test_duration_waits_for_a_count(monkeypatch) -> None:
     report, samples = timed_loop(steady(monkeypatch).step, StopRule(duration_ms=2_000), ignore)
     assert report.rule == "duration"
     assert 2_000 <= report.duration_ms < 2_000 + 2 * loop.CHUNK_MS
     assert len(samples) == pytest.approx(report.duration_ms, rel=0.04)  # less untimed calls
-
-
-def test_duration_waits_for_a_count(monkeypatch) -> None:
     rule = StopRule(duration_ms=100, min_iterations=50)
     report, samples = timed_loop(steady(monkeypatch, 10.0).step, rule, ignore)
     assert report.rule == "duration"
@@ -96,15 +91,12 @@ def test_noise_runs_into_the_time_limit(monkeypatch) -> None:
     assert report.duration_ms >= 3_000
 
 
-def test_slow_models_still_get_their_samples(monkeypatch) -> None:
+def test_slow_models_get_their_samples_but_not_without_end(monkeypatch) -> None:
     report, samples = timed_loop(
         steady(monkeypatch, 200.0).step, StopRule(max_time_ms=5_000), ignore
     )
     assert report.rule in ("max_time", "precision")
     assert len(samples) >= 100  # 20 s, although 5 s were the wish
-
-
-def test_but_not_without_end(monkeypatch) -> None:
     report, samples = timed_loop(
         steady(monkeypatch, 1_000.0).step, StopRule(max_time_ms=2_000), ignore
     )
@@ -135,8 +127,6 @@ def test_garbage_collection_is_off_inside_and_restored(monkeypatch) -> None:
     assert not any(states)
     assert gc.isenabled()
 
-
-def test_garbage_collection_is_restored_after_an_error() -> None:
     def fail() -> None:
         raise RuntimeError("broken")
 
@@ -223,27 +213,17 @@ def test_a_warm_up_sets_the_size_of_the_first_timed_chunk(monkeypatch) -> None:
     clock = steady(monkeypatch)
     warming, series = StepRecorder(clock.step), StepRecorder(clock.step)
     loop.warm_up(warming, WarmUp(time_ms=200, iterations=3), ignore)
+    monkeypatch.setattr(gc, "collect", lambda: pytest.fail("a collection before the timed loop"))
     looks: list[int] = []
     rule = StopRule(duration_ms=500)
     loop.timed_loop(series, rule, lambda progress: looks.append(progress.samples), warming)
     assert looks[0] == pytest.approx(100, rel=0.02)
 
 
-def test_the_collector_does_not_run_between_warm_up_and_timing(monkeypatch) -> None:
-    clock = steady(monkeypatch)
-    warming, series = StepRecorder(clock.step), StepRecorder(clock.step)
-    loop.warm_up(warming, WarmUp(time_ms=100, iterations=3), ignore)
-    monkeypatch.setattr(gc, "collect", lambda: pytest.fail("a collection before the timed loop"))
-    loop.timed_loop(series, StopRule(iterations=3), ignore, warming)
-
-
-def test_slow_requests_get_no_untimed_calls(monkeypatch) -> None:
+def test_untimed_calls_cost_little_and_slow_requests_get_none(monkeypatch) -> None:
     clock = steady(monkeypatch, 30.0)
     _, samples = timed_loop(clock.step, StopRule(duration_ms=3_000), ignore)
     assert clock.calls == len(samples)
-
-
-def test_untimed_calls_cost_little(monkeypatch) -> None:
     for ms, most in ((0.006, 0.03), (1.0, 0.03), (9.0, 0.11)):
         clock = steady(monkeypatch, ms)
         _, samples = timed_loop(clock.step, StopRule(duration_ms=3_000), ignore)

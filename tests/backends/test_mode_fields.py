@@ -1,7 +1,5 @@
 """Every field of `Mode` is honoured by a backend that says so, and refused by the others."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """A file that an option names is looked for before a process or a library is."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.base import Demanding, check_named_files
@@ -18,9 +16,7 @@ from tests.backends.onnxruntime import models
         *("trtexec?plugins=", "trtexec?refit_from=", "ort-trt-rtx?plugin="),
     ],
 )
-def test_a_file_that_is_not_there_is_a_mistake_of_the_users(
-    option, tmp_path, monkeypatch, capsys
-) -> None:
+def test_a_file_that_is_not_there_is_a_user_error(option, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
     model, absent = models.relu(tmp_path / "m.onnx"), tmp_path / "absent.so"
     assert main(["bench", str(model), "--on", f"{option}{absent}"]) == 2

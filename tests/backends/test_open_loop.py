@@ -1,7 +1,5 @@
 """The load test: what a stall leaves in the queries after it, and who is late."""
 
-from __future__ import annotations
-
 import threading
 import time
 
@@ -68,12 +66,12 @@ def test_latency_is_queueing_and_service() -> None:
 
 
 def test_a_query_never_begins_before_it_arrives_nor_before_the_last_one_has_ended() -> None:
-    load = served(
+    test = served(
         LoadRule(arrivals="poisson", rate_per_s=500, queries=60), lambda: time.sleep(2e-3)
     )
-    arrivals = load.samples()[0].start_ms
-    ends = arrivals + series(load)["latency"]
-    begins = ends - series(load)["service"]
+    arrivals = test.samples()[0].start_ms
+    ends = arrivals + series(test)["latency"]
+    begins = ends - series(test)["service"]
     assert (begins >= arrivals - 1e-6).all()
     assert (begins[1:] >= ends[:-1] - 1e-6).all()
 
@@ -92,7 +90,7 @@ def test_the_rate_is_a_share_of_the_closed_loop() -> None:
     assert (outcome.closed_ms, outcome.closed_per_s) == (2.0, 250.0)
 
 
-def test_what_is_not_served_in_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_served_in_time_is_counted(monkeypatch) -> None:
     monkeypatch.setattr("enginescope.backends.open_loop.GRACE_MS", 0.0)
     rule = LoadRule(arrivals="constant", rate_per_s=1_000, queries=100)
     outcome = served(rule, lambda: time.sleep(0.02)).outcome()
@@ -122,7 +120,7 @@ def test_a_test_without_answers_fails() -> None:
 
 
 @pytest.mark.parametrize("arrivals", ["burst", "closed"])
-def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals: str) -> None:
+def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals) -> None:
     happened = threading.Event()
 
     def bug() -> None:
@@ -135,14 +133,12 @@ def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_closed_query_ends_with_the_last_of_its_requests(workers: int) -> None:
+def test_a_closed_query_ends_with_the_last_of_its_requests(workers) -> None:
     steps = [StepRecorder(lambda: time.sleep(1e-3)) for _ in range(workers)]
     rule = LoadRule(arrivals="closed", queries=5, samples_per_query=8, workers=workers)
     load = LoadRecorder(steps, rule, np.array([1.0]))
     load.serve(ignore)
-    assert [len(step) for step in steps] == [
-        5 * len(range(at, 8, workers)) for at in range(workers)
-    ]
+    assert [*map(len, steps)] == [5 * len(range(at, 8, workers)) for at in range(workers)]
     (latency,) = load.samples()
     assert (latency.values_ms >= 8 // workers).all()
     assert latency.start_ms[1] >= latency.values_ms[0]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -21,12 +19,9 @@ from enginescope.records.run.job import CPU_BACKEND
 from tests.plants.packages import installed, write_package
 
 
-def test_every_built_in_backend_loads() -> None:
+def test_every_built_in_backend_loads_and_the_fake_is_not_named() -> None:
     for name in BACKENDS.built_in:
         assert load_backend(name).availability().detail
-
-
-def test_names_leave_the_fake_out() -> None:
     assert "ort-cpu" in backend_names()
     assert "fake" not in backend_names()
 
@@ -55,18 +50,15 @@ def test_specification_round_trip() -> None:
         ("fake?color=red", "no option 'color'"),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_what_is_refused(text, message) -> None:
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         parse_backend(text)
 
 
-def test_a_near_name_is_suggested() -> None:
+def test_a_near_name_is_suggested_and_providers_have_own_options() -> None:
     with pytest.raises(UsageError) as caught:
         parse_backend("ort-cpo")
     assert caught.value.hint == "did you mean ort-cpu?"
-
-
-def test_gpu_providers_take_options_of_their_own() -> None:
     assert parse_backend("ort-cuda?device_id=1").options == {"device_id": "1"}
     assert parse_backend("ort-cpu?session.intra_op.allow_spinning=0").options
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gc
 import weakref
 
@@ -10,6 +8,7 @@ from enginescope.backends.base import Feeds, Measured
 from enginescope.backends.fake import FakeSession
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError
+from enginescope.probe.host import peak_rss_bytes
 from enginescope.records.plan.plan import Profile
 from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
 
@@ -62,8 +61,6 @@ def test_peak_memory_is_that_of_the_timing() -> None:
     def fill(job, arrays):
         hoard.append(np.ones(64 << 20, np.uint8))
         return Profile(source="fake", layers=(), iterations=1), ()
-
-    from enginescope.probe.host import peak_rss_bytes
 
     before = peak_rss_bytes()
     measured = measured_with(fill)

@@ -4,8 +4,6 @@ The same calls are made of TensorRT for RTX and of the stand-in. A value that no
 other (bytes of a plan, texts of a log, numbers of a machine) is not printed, an error by its kind.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys
@@ -43,8 +41,6 @@ def shown(value: Any) -> Any:
 
 
 class Script:
-    """The calls, and what came of each."""
-
     def __init__(self, trt: Any, folder: Path) -> None:
         self.trt, self.folder, self.found = trt, folder, {}
         self.errors: list[str] = []
@@ -268,7 +264,6 @@ class Script:
 
 
 def main(module: str, folder: str) -> None:
-    """Print the transcript as JSON."""
     script = Script(importlib.import_module(module), Path(folder))
     for part in (script.configuration, script.values, script.parsing):
         part()

@@ -3,8 +3,6 @@
 Runs with nothing but the standard library, in the Python that the bindings are for.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -47,7 +45,6 @@ def describe(cls: type) -> dict[str, Any]:
 
 
 def dump(module: Any) -> dict[str, Any]:
-    """Return classes and functions of a module."""
     public = {
         name: one
         for name, one in sorted(vars(module).items())

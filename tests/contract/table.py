@@ -1,311 +1,161 @@
 """Every symbol of TensorRT and CUDA that the product uses, and in which versions it is."""
 
-from __future__ import annotations
-
-#: Symbol -> (first, last) of the recorded versions that have it; ``None``: the newest too.
-SYMBOLS: dict[str, tuple[str, str | None]] = {
-    "Builder": ("8.6.0", None),
-    "Builder.build_serialized_network": ("8.6.0", None),
-    "Builder.create_builder_config": ("8.6.0", None),
-    "Builder.create_network": ("8.6.0", None),
-    "Builder.create_optimization_profile": ("8.6.0", None),
-    "Builder.max_threads": ("8.6.0", None),
-    "BuilderFlag": ("8.6.0", None),
-    "BuilderFlag.BF16": ("10.16.1", "10.16.1"),
-    "BuilderFlag.DEBUG": ("8.6.0", None),
-    "BuilderFlag.DIRECT_IO": ("8.6.0", None),
-    "BuilderFlag.DISABLE_COMPILATION_CACHE": ("10.16.1", None),
-    "BuilderFlag.DISABLE_TIMING_CACHE": ("8.6.0", None),
-    "BuilderFlag.DISTRIBUTIVE_INDEPENDENCE": ("10.16.1", None),
-    "BuilderFlag.ERROR_ON_TIMING_CACHE_MISS": ("10.16.1", None),
-    "BuilderFlag.EXCLUDE_LEAN_RUNTIME": ("8.6.0", None),
-    "BuilderFlag.FP16": ("8.6.0", "10.16.1"),
-    "BuilderFlag.FP4": ("10.16.1", "10.16.1"),
-    "BuilderFlag.FP8": ("8.6.0", "10.16.1"),
-    "BuilderFlag.GPU_FALLBACK": ("8.6.0", None),
-    "BuilderFlag.INT4": ("10.16.1", "10.16.1"),
-    "BuilderFlag.INT8": ("8.6.0", "10.16.1"),
-    "BuilderFlag.MONITOR_MEMORY": ("10.16.1", None),
-    "BuilderFlag.OBEY_PRECISION_CONSTRAINTS": ("8.6.0", "10.16.1"),
-    "BuilderFlag.REFIT": ("8.6.0", None),
-    "BuilderFlag.REFIT_IDENTICAL": ("10.16.1", None),
-    "BuilderFlag.REFIT_INDIVIDUAL": ("10.16.1", None),
-    "BuilderFlag.SPARSE_WEIGHTS": ("8.6.0", None),
-    "BuilderFlag.STRIP_PLAN": ("10.16.1", None),
-    "BuilderFlag.TF32": ("8.6.0", None),
-    "BuilderFlag.VERSION_COMPATIBLE": ("8.6.0", None),
-    "BuilderFlag.WEIGHT_STREAMING": ("10.16.1", None),
-    "ComputeCapability": ("rtx-1.7.1", None),
-    "DataType": ("8.6.0", None),
-    "DataType.BF16": ("10.16.1", None),
-    "DataType.BOOL": ("8.6.0", None),
-    "DataType.E8M0": ("10.16.1", None),
-    "DataType.FLOAT": ("8.6.0", None),
-    "DataType.FP4": ("10.16.1", None),
-    "DataType.FP8": ("8.6.0", None),
-    "DataType.HALF": ("8.6.0", None),
-    "DataType.INT32": ("8.6.0", None),
-    "DataType.INT4": ("10.16.1", None),
-    "DataType.INT64": ("10.16.1", None),
-    "DataType.INT8": ("8.6.0", None),
-    "DataType.UINT8": ("8.6.0", None),
-    "DeviceType": ("8.6.0", None),
-    "DeviceType.DLA": ("8.6.0", None),
-    "EngineInspector": ("8.6.0", None),
-    "EngineInspector.execution_context": ("8.6.0", None),
-    "EngineInspector.get_engine_information": ("8.6.0", None),
-    "EngineStat": ("10.16.1", None),
-    "EngineStat.STRIPPED_WEIGHTS_SIZE": ("10.16.1", None),
-    "ErrorCode.INTERNAL_ERROR": ("8.6.0", None),
-    "ErrorCode.UNSUPPORTED_GRAPH": ("8.6.0", None),
-    "ErrorCode.UNSUPPORTED_NODE": ("8.6.0", None),
-    "ErrorCode.UNSUPPORTED_NODE_ATTR": ("10.16.1", None),
-    "ExecutionContextAllocationStrategy": ("10.16.1", None),
-    "ExecutionContextAllocationStrategy.ON_PROFILE_CHANGE": ("10.16.1", None),
-    "ExecutionContextAllocationStrategy.STATIC": ("10.16.1", None),
-    "ExecutionContextAllocationStrategy.USER_MANAGED": ("10.16.1", None),
-    "HardwareCompatibilityLevel": ("8.6.0", None),
-    "IBuilderConfig.DLA_core": ("8.6.0", None),
-    "IBuilderConfig.add_optimization_profile": ("8.6.0", None),
-    "IBuilderConfig.avg_timing_iterations": ("8.6.0", None),
-    "IBuilderConfig.build_route": ("11.4.0", None),
-    "IBuilderConfig.builder_optimization_level": ("8.6.0", None),
-    "IBuilderConfig.clear_flag": ("8.6.0", None),
-    "IBuilderConfig.create_timing_cache": ("8.6.0", None),
-    "IBuilderConfig.default_device_type": ("8.6.0", None),
-    "IBuilderConfig.get_flag": ("8.6.0", None),
-    "IBuilderConfig.get_tactic_sources": ("8.6.0", None),
-    "IBuilderConfig.get_timing_cache": ("8.6.0", None),
-    "IBuilderConfig.hardware_compatibility_level": ("8.6.0", None),
-    "IBuilderConfig.int8_calibrator": ("8.6.0", "10.16.1"),
-    "IBuilderConfig.l2_limit_for_tiling": ("10.16.1", None),
-    "IBuilderConfig.max_aux_streams": ("8.6.0", None),
-    "IBuilderConfig.max_num_tactics": ("10.16.1", None),
-    "IBuilderConfig.num_compute_capabilities": ("rtx-1.7.1", None),
-    "IBuilderConfig.plugins_to_serialize": ("8.6.0", None),
-    "IBuilderConfig.profiling_verbosity": ("8.6.0", None),
-    "IBuilderConfig.progress_monitor": ("10.16.1", None),
-    "IBuilderConfig.runtime_platform": ("10.16.1", None),
-    "IBuilderConfig.set_compute_capability": ("rtx-1.7.1", None),
-    "IBuilderConfig.set_device_type": ("8.6.0", None),
-    "IBuilderConfig.set_flag": ("8.6.0", None),
-    "IBuilderConfig.set_memory_pool_limit": ("8.6.0", None),
-    "IBuilderConfig.set_preview_feature": ("8.6.0", None),
-    "IBuilderConfig.set_tactic_sources": ("8.6.0", None),
-    "IBuilderConfig.set_timing_cache": ("8.6.0", None),
-    "IBuilderConfig.tiling_optimization_level": ("10.16.1", None),
-    "ICudaEngine.create_engine_inspector": ("8.6.0", None),
-    "ICudaEngine.create_execution_context": ("8.6.0", None),
-    "ICudaEngine.device_memory_size": ("8.6.0", "10.16.1"),
-    "ICudaEngine.device_memory_size_v2": ("10.16.1", None),
-    "ICudaEngine.get_binding_index": ("8.6.0", "8.6.0"),
-    "ICudaEngine.get_engine_stat": ("10.16.1", None),
-    "ICudaEngine.get_profile_shape_input": ("8.6.0", "8.6.0"),
-    "ICudaEngine.get_tensor_components_per_element": ("8.6.0", None),
-    "ICudaEngine.get_tensor_dtype": ("8.6.0", None),
-    "ICudaEngine.get_tensor_format": ("8.6.0", None),
-    "ICudaEngine.get_tensor_format_desc": ("8.6.0", None),
-    "ICudaEngine.get_tensor_location": ("8.6.0", None),
-    "ICudaEngine.get_tensor_mode": ("8.6.0", None),
-    "ICudaEngine.get_tensor_name": ("8.6.0", None),
-    "ICudaEngine.get_tensor_profile_shape": ("8.6.0", None),
-    "ICudaEngine.get_tensor_profile_values": ("10.16.1", None),
-    "ICudaEngine.get_tensor_shape": ("8.6.0", None),
-    "ICudaEngine.get_tensor_vectorized_dim": ("8.6.0", None),
-    "ICudaEngine.get_weight_streaming_automatic_budget": ("10.16.1", None),
-    "ICudaEngine.has_implicit_batch_dimension": ("8.6.0", "10.16.1"),
-    "ICudaEngine.num_aux_streams": ("8.6.0", None),
-    "ICudaEngine.num_io_tensors": ("8.6.0", None),
-    "ICudaEngine.num_optimization_profiles": ("8.6.0", None),
-    "ICudaEngine.refittable": ("8.6.0", None),
-    "ICudaEngine.streamable_weights_size": ("10.16.1", None),
-    "ICudaEngine.weight_streaming_budget": ("10.16.1", "10.16.1"),
-    "ICudaEngine.weight_streaming_budget_v2": ("10.16.1", None),
-    "IExecutionContext.enqueue_emits_profile": ("8.6.0", None),
-    "IExecutionContext.execute_async_v3": ("8.6.0", None),
-    "IExecutionContext.get_tensor_shape": ("8.6.0", None),
-    "IExecutionContext.infer_shapes": ("8.6.0", None),
-    "IExecutionContext.persistent_cache_limit": ("8.6.0", None),
-    "IExecutionContext.profiler": ("8.6.0", None),
-    "IExecutionContext.report_to_profiler": ("8.6.0", None),
-    "IExecutionContext.set_input_shape": ("8.6.0", None),
-    "IExecutionContext.set_optimization_profile_async": ("8.6.0", None),
-    "IExecutionContext.set_output_allocator": ("8.6.0", None),
-    "IExecutionContext.set_tensor_address": ("8.6.0", None),
-    "IInt8EntropyCalibrator2": ("8.6.0", "10.16.1"),
-    "IInt8EntropyCalibrator2.get_batch": ("8.6.0", "10.16.1"),
-    "IInt8EntropyCalibrator2.get_batch_size": ("8.6.0", "10.16.1"),
-    "IInt8EntropyCalibrator2.read_calibration_cache": ("8.6.0", "10.16.1"),
-    "IInt8EntropyCalibrator2.write_calibration_cache": ("8.6.0", "10.16.1"),
-    "ILayer.get_output": ("8.6.0", None),
-    "ILayer.name": ("8.6.0", None),
-    "ILayer.num_outputs": ("8.6.0", None),
-    "ILayer.precision": ("8.6.0", "10.16.1"),
-    "ILayer.set_output_type": ("8.6.0", "10.16.1"),
-    "ILayer.type": ("8.6.0", None),
-    "ILogger": ("8.6.0", None),
-    "ILogger.ERROR": ("8.6.0", None),
-    "ILogger.INFO": ("8.6.0", None),
-    "ILogger.INTERNAL_ERROR": ("8.6.0", None),
-    "ILogger.VERBOSE": ("8.6.0", None),
-    "ILogger.WARNING": ("8.6.0", None),
-    "ILogger.log": ("8.6.0", None),
-    "INetworkDefinition.get_input": ("8.6.0", None),
-    "INetworkDefinition.get_layer": ("8.6.0", None),
-    "INetworkDefinition.get_output": ("8.6.0", None),
-    "INetworkDefinition.num_inputs": ("8.6.0", None),
-    "INetworkDefinition.num_layers": ("8.6.0", None),
-    "INetworkDefinition.num_outputs": ("8.6.0", None),
-    "IOptimizationProfile.set_shape": ("8.6.0", None),
-    "IOptimizationProfile.set_shape_input": ("8.6.0", None),
-    "IOutputAllocator": ("8.6.0", None),
-    "IOutputAllocator.notify_shape": ("8.6.0", None),
-    "IOutputAllocator.reallocate_output": ("8.6.0", None),
-    "IOutputAllocator.reallocate_output_async": ("10.16.1", None),
-    "IPluginRegistry.load_library": ("8.6.0", None),
-    "IProfiler": ("8.6.0", None),
-    "IProfiler.report_layer_time": ("8.6.0", None),
-    "IProgressMonitor": ("10.16.1", None),
-    "IProgressMonitor.phase_finish": ("10.16.1", None),
-    "IProgressMonitor.phase_start": ("10.16.1", None),
-    "IProgressMonitor.step_complete": ("10.16.1", None),
-    "ITensor.allowed_formats": ("8.6.0", None),
-    "ITensor.dtype": ("8.6.0", None),
-    "ITensor.is_shape_tensor": ("8.6.0", None),
-    "ITensor.name": ("8.6.0", None),
-    "ITensor.shape": ("8.6.0", None),
-    "ITimingCache.serialize": ("8.6.0", None),
-    "LayerInformationFormat": ("8.6.0", None),
-    "LayerInformationFormat.JSON": ("8.6.0", None),
-    "LayerType": ("8.6.0", None),
-    "LayerType.QUANTIZE": ("8.6.0", None),
-    "MemoryPoolType": ("8.6.0", None),
-    "MemoryPoolType.WORKSPACE": ("8.6.0", None),
-    "NetworkDefinitionCreationFlag": ("8.6.0", None),
-    "NetworkDefinitionCreationFlag.EXPLICIT_BATCH": ("8.6.0", "10.16.1"),
-    "NetworkDefinitionCreationFlag.STRONGLY_TYPED": ("10.16.1", None),
-    "OnnxParser": ("8.6.0", None),
-    "OnnxParser.clear_flag": ("10.16.1", None),
-    "OnnxParser.get_error": ("8.6.0", None),
-    "OnnxParser.num_errors": ("8.6.0", None),
-    "OnnxParser.parse_from_file": ("8.6.0", None),
-    "OnnxParser.set_flag": ("10.16.1", None),
-    "OnnxParserFlag": ("10.16.1", None),
-    "OnnxParserFlag.ENABLE_PLUGIN_OVERRIDE": ("10.16.1", None),
-    "OnnxParserFlag.NATIVE_INSTANCENORM": ("10.16.1", None),
-    "OnnxParserRefitter": ("10.16.1", None),
-    "OnnxParserRefitter.refit_from_file": ("10.16.1", None),
-    "ParserError.code": ("8.6.0", None),
-    "ParserError.desc": ("8.6.0", None),
-    "ParserError.node": ("8.6.0", None),
-    "ParserError.node_name": ("10.16.1", None),
-    "ParserError.node_operator": ("10.16.1", None),
-    "PreviewFeature": ("8.6.0", None),
-    "ProfilingVerbosity": ("8.6.0", None),
-    "Refitter": ("8.6.0", None),
-    "Refitter.refit_cuda_engine": ("8.6.0", None),
-    "Runtime": ("8.6.0", None),
-    "Runtime.DLA_core": ("8.6.0", None),
-    "Runtime.deserialize_cuda_engine": ("8.6.0", None),
-    "Runtime.engine_host_code_allowed": ("8.6.0", None),
-    "Runtime.tempfile_control_flags": ("8.6.0", None),
-    "Runtime.temporary_directory": ("8.6.0", None),
-    "RuntimePlatform": ("10.16.1", None),
-    "TacticSource": ("8.6.0", None),
-    "TempfileControlFlag": ("8.6.0", None),
-    "TempfileControlFlag.ALLOW_IN_MEMORY_FILES": ("8.6.0", None),
-    "TempfileControlFlag.ALLOW_TEMPORARY_FILES": ("8.6.0", None),
-    "TensorFormat": ("8.6.0", None),
-    "TensorFormat.CDHW32": ("8.6.0", None),
-    "TensorFormat.CHW16": ("8.6.0", None),
-    "TensorFormat.CHW2": ("8.6.0", None),
-    "TensorFormat.CHW32": ("8.6.0", None),
-    "TensorFormat.CHW4": ("8.6.0", None),
-    "TensorFormat.DHWC": ("8.6.0", None),
-    "TensorFormat.DHWC8": ("8.6.0", None),
-    "TensorFormat.DLA_HWC4": ("8.6.0", None),
-    "TensorFormat.DLA_LINEAR": ("8.6.0", None),
-    "TensorFormat.HWC": ("8.6.0", None),
-    "TensorFormat.HWC16": ("8.6.0", None),
-    "TensorFormat.HWC8": ("8.6.0", None),
-    "TensorFormat.LINEAR": ("8.6.0", None),
-    "TensorIOMode": ("8.6.0", None),
-    "TensorIOMode.INPUT": ("8.6.0", None),
-    "TensorIOMode.NONE": ("8.6.0", None),
-    "TensorLocation": ("8.6.0", None),
-    "TensorLocation.HOST": ("8.6.0", None),
-    "TilingOptimizationLevel": ("10.16.1", None),
-    "TilingOptimizationLevel.FAST": ("10.16.1", None),
-    "TilingOptimizationLevel.FULL": ("10.16.1", None),
-    "TilingOptimizationLevel.MODERATE": ("10.16.1", None),
-    "TilingOptimizationLevel.NONE": ("10.16.1", None),
-    "get_plugin_registry": ("8.6.0", None),
-    "init_libnvinfer_plugins": ("8.6.0", None),
+#: (first, last) of the recorded versions, ``None``: the newest too -> class -> its names that they
+#: have. "." is the class itself; under "" are classes and functions without members in use.
+_ROWS: dict[tuple[str, str | None], dict[str, str]] = {
+    ("10.16.1", "10.16.1"): {
+        "BuilderFlag": "BF16 FP4 INT4",
+        "ICudaEngine": "weight_streaming_budget",
+    },
+    ("10.16.1", None): {
+        "BuilderFlag": (
+            "DISABLE_COMPILATION_CACHE DISTRIBUTIVE_INDEPENDENCE ERROR_ON_TIMING_CACHE_MISS "
+            "MONITOR_MEMORY REFIT_IDENTICAL REFIT_INDIVIDUAL STRIP_PLAN WEIGHT_STREAMING"
+        ),
+        "DataType": "BF16 E8M0 FP4 INT4 INT64",
+        "EngineStat": ". STRIPPED_WEIGHTS_SIZE",
+        "ErrorCode": "UNSUPPORTED_NODE_ATTR",
+        "ExecutionContextAllocationStrategy": ". ON_PROFILE_CHANGE STATIC USER_MANAGED",
+        "IBuilderConfig": (
+            "l2_limit_for_tiling max_num_tactics progress_monitor runtime_platform "
+            "tiling_optimization_level"
+        ),
+        "ICudaEngine": (
+            "device_memory_size_v2 get_engine_stat get_tensor_profile_values "
+            "get_weight_streaming_automatic_budget streamable_weights_size "
+            "weight_streaming_budget_v2"
+        ),
+        "IOutputAllocator": "reallocate_output_async",
+        "IProgressMonitor": ". phase_finish phase_start step_complete",
+        "NetworkDefinitionCreationFlag": "STRONGLY_TYPED",
+        "OnnxParser": "clear_flag set_flag",
+        "OnnxParserFlag": ". ENABLE_PLUGIN_OVERRIDE NATIVE_INSTANCENORM",
+        "OnnxParserRefitter": ". refit_from_file",
+        "ParserError": "node_name node_operator",
+        "TilingOptimizationLevel": ". FAST FULL MODERATE NONE",
+        "": "RuntimePlatform",
+    },
+    ("11.4.0", None): {"IBuilderConfig": "build_route"},
+    ("8.6.0", "10.16.1"): {
+        "BuilderFlag": "FP16 FP8 INT8 OBEY_PRECISION_CONSTRAINTS",
+        "IBuilderConfig": "int8_calibrator",
+        "ICudaEngine": "device_memory_size has_implicit_batch_dimension",
+        "IInt8EntropyCalibrator2": (
+            ". get_batch get_batch_size read_calibration_cache write_calibration_cache"
+        ),
+        "ILayer": "precision set_output_type",
+        "NetworkDefinitionCreationFlag": "EXPLICIT_BATCH",
+    },
+    ("8.6.0", "8.6.0"): {"ICudaEngine": "get_binding_index get_profile_shape_input"},
+    ("8.6.0", None): {
+        "Builder": (
+            ". build_serialized_network create_builder_config create_network "
+            "create_optimization_profile max_threads"
+        ),
+        "BuilderFlag": (
+            ". DEBUG DIRECT_IO DISABLE_TIMING_CACHE EXCLUDE_LEAN_RUNTIME GPU_FALLBACK REFIT "
+            "SPARSE_WEIGHTS TF32 VERSION_COMPATIBLE"
+        ),
+        "DataType": ". BOOL FLOAT FP8 HALF INT32 INT8 UINT8",
+        "DeviceType": ". DLA",
+        "EngineInspector": ". execution_context get_engine_information",
+        "ErrorCode": "INTERNAL_ERROR UNSUPPORTED_GRAPH UNSUPPORTED_NODE",
+        "IBuilderConfig": (
+            "DLA_core add_optimization_profile avg_timing_iterations builder_optimization_level "
+            "clear_flag create_timing_cache default_device_type get_flag get_tactic_sources "
+            "get_timing_cache hardware_compatibility_level max_aux_streams plugins_to_serialize "
+            "profiling_verbosity set_device_type set_flag set_memory_pool_limit "
+            "set_preview_feature set_tactic_sources set_timing_cache"
+        ),
+        "ICudaEngine": (
+            "create_engine_inspector create_execution_context get_tensor_components_per_element "
+            "get_tensor_dtype get_tensor_format get_tensor_format_desc get_tensor_location "
+            "get_tensor_mode get_tensor_name get_tensor_profile_shape get_tensor_shape "
+            "get_tensor_vectorized_dim num_aux_streams num_io_tensors num_optimization_profiles "
+            "refittable"
+        ),
+        "IExecutionContext": (
+            "enqueue_emits_profile execute_async_v3 get_tensor_shape infer_shapes "
+            "persistent_cache_limit profiler report_to_profiler set_input_shape "
+            "set_optimization_profile_async set_output_allocator set_tensor_address"
+        ),
+        "ILayer": "get_output name num_outputs type",
+        "ILogger": ". ERROR INFO INTERNAL_ERROR VERBOSE WARNING log",
+        "INetworkDefinition": "get_input get_layer get_output num_inputs num_layers num_outputs",
+        "IOptimizationProfile": "set_shape set_shape_input",
+        "IOutputAllocator": ". notify_shape reallocate_output",
+        "IPluginRegistry": "load_library",
+        "IProfiler": ". report_layer_time",
+        "ITensor": "allowed_formats dtype is_shape_tensor name shape",
+        "ITimingCache": "serialize",
+        "LayerInformationFormat": ". JSON",
+        "LayerType": ". QUANTIZE",
+        "MemoryPoolType": ". WORKSPACE",
+        "OnnxParser": ". get_error num_errors parse_from_file",
+        "ParserError": "code desc node",
+        "Refitter": ". refit_cuda_engine",
+        "Runtime": (
+            ". DLA_core deserialize_cuda_engine engine_host_code_allowed tempfile_control_flags "
+            "temporary_directory"
+        ),
+        "TempfileControlFlag": ". ALLOW_IN_MEMORY_FILES ALLOW_TEMPORARY_FILES",
+        "TensorFormat": (
+            ". CDHW32 CHW16 CHW2 CHW32 CHW4 DHWC DHWC8 DLA_HWC4 DLA_LINEAR HWC HWC16 HWC8 LINEAR"
+        ),
+        "TensorIOMode": ". INPUT NONE",
+        "TensorLocation": ". HOST",
+        "": (
+            "HardwareCompatibilityLevel NetworkDefinitionCreationFlag PreviewFeature "
+            "ProfilingVerbosity TacticSource get_plugin_registry init_libnvinfer_plugins"
+        ),
+    },
+    ("rtx-1.7.1", None): {
+        "IBuilderConfig": "num_compute_capabilities set_compute_capability",
+        "": "ComputeCapability",
+    },
 }
+
+
+def _symbols(rows: dict[str, str]) -> list[str]:
+    return [
+        owner if name == "." else f"{owner}.{name}".lstrip(".")
+        for owner, names in rows.items()
+        for name in names.split()
+    ]
+
+
+#: Symbol -> (first, last) of the recorded versions that have it.
+SYMBOLS = {one: versions for versions, rows in _ROWS.items() for one in _symbols(rows)}
 
 #: Functions, enumerations and constants of ``cuda.bindings.runtime`` 13.
 CUDA_SYMBOLS = frozenset(
-    {
-        "cudaDeviceAttr",
-        "cudaDeviceAttr.cudaDevAttrMaxPersistingL2CacheSize",
-        "cudaDeviceGetAttribute",
-        "cudaDeviceProp.l2CacheSize",
-        "cudaDeviceProp.major",
-        "cudaDeviceProp.minor",
-        "cudaDeviceProp.ECCEnabled",
-        "cudaDeviceProp.memoryBusWidth",
-        "cudaDeviceProp.multiProcessorCount",
-        "cudaDeviceProp.sharedMemPerMultiprocessor",
-        "cudaDeviceProp.totalGlobalMem",
-        "cudaDeviceSynchronize",
-        "cudaError_t",
-        "cudaError_t.cudaErrorCompatNotSupportedOnDevice",
-        "cudaError_t.cudaErrorInsufficientDriver",
-        "cudaError_t.cudaErrorMemoryAllocation",
-        "cudaError_t.cudaErrorNoDevice",
-        "cudaError_t.cudaErrorStubLibrary",
-        "cudaError_t.cudaErrorSystemDriverMismatch",
-        "cudaError_t.cudaErrorSystemNotReady",
-        "cudaEventBlockingSync",
-        "cudaEventCreateWithFlags",
-        "cudaEventDefault",
-        "cudaEventDestroy",
-        "cudaEventElapsedTime",
-        "cudaEventRecord",
-        "cudaEventSynchronize",
-        "cudaFree",
-        "cudaFreeHost",
-        "cudaGetDeviceCount",
-        "cudaGetDeviceProperties",
-        "cudaGetErrorName",
-        "cudaGetErrorString",
-        "cudaGetLastError",
-        "cudaGraphDestroy",
-        "cudaGraphExecDestroy",
-        "cudaGraphInstantiate",
-        "cudaGraphLaunch",
-        "cudaHostAlloc",
-        "cudaHostAllocDefault",
-        "cudaMalloc",
-        "cudaMallocManaged",
-        "cudaMemAttachGlobal",
-        "cudaMemGetInfo",
-        "cudaMemcpy",
-        "cudaMemcpyAsync",
-        "cudaMemcpyKind",
-        "cudaMemcpyKind.cudaMemcpyDeviceToHost",
-        "cudaMemcpyKind.cudaMemcpyHostToDevice",
-        "cudaMemsetAsync",
-        "cudaSetDevice",
-        "cudaStreamBeginCapture",
-        "cudaStreamCaptureMode",
-        "cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal",
-        "cudaStreamCreate",
-        "cudaStreamDestroy",
-        "cudaStreamEndCapture",
-        "cudaStreamSynchronize",
-        "cudaStreamWaitEvent",
-    }
+    _symbols(
+        {
+            "cudaDeviceAttr": ". cudaDevAttrMaxPersistingL2CacheSize",
+            "cudaDeviceProp": (
+                "ECCEnabled l2CacheSize major memoryBusWidth minor multiProcessorCount "
+                "sharedMemPerMultiprocessor totalGlobalMem"
+            ),
+            "cudaError_t": (
+                ". cudaErrorCompatNotSupportedOnDevice cudaErrorInsufficientDriver "
+                "cudaErrorMemoryAllocation cudaErrorNoDevice cudaErrorStubLibrary "
+                "cudaErrorSystemDriverMismatch cudaErrorSystemNotReady"
+            ),
+            "cudaMemcpyKind": ". cudaMemcpyDeviceToHost cudaMemcpyHostToDevice",
+            "cudaStreamCaptureMode": ". cudaStreamCaptureModeThreadLocal",
+            "": (
+                "cudaDeviceGetAttribute cudaDeviceSynchronize cudaEventBlockingSync "
+                "cudaEventCreateWithFlags cudaEventDefault cudaEventDestroy cudaEventElapsedTime "
+                "cudaEventRecord cudaEventSynchronize cudaFree cudaFreeHost cudaGetDeviceCount "
+                "cudaGetDeviceProperties cudaGetErrorName cudaGetErrorString cudaGetLastError "
+                "cudaGraphDestroy cudaGraphExecDestroy cudaGraphInstantiate cudaGraphLaunch "
+                "cudaHostAlloc cudaHostAllocDefault cudaMalloc cudaMallocManaged "
+                "cudaMemAttachGlobal cudaMemGetInfo cudaMemcpy cudaMemcpyAsync cudaMemsetAsync "
+                "cudaSetDevice cudaStreamBeginCapture cudaStreamCreate cudaStreamDestroy "
+                "cudaStreamEndCapture cudaStreamSynchronize cudaStreamWaitEvent"
+            ),
+        }
+    )
 )
 
 #: Symbol that some versions lack -> the symbol whose presence the source asks for first.

@@ -1,13 +1,13 @@
 """The stand-ins have no name, value or parameter that the real bindings of the version have not."""
 
-from __future__ import annotations
-
+import ast
 import inspect
 from typing import Any
 
 import pytest
 
 from tests.fakes.loading import VERSIONS, loaded
+from tests.fakes.nvml_scenarios import FOLDER
 from tests.fakes.site import recorded_symbols as recorded
 
 
@@ -66,9 +66,7 @@ def test_parameters_have_the_real_names(fake) -> None:
             continue
         found = list(inspect.signature(function).parameters)
         # what the bindings give no name, they call arg0
-        named = [
-            a for a, b in zip(names, found, strict=False) if a != b and not a.startswith("arg")
-        ]
+        named = [a for a, b in zip(names, found, strict=False) if a != b and a[:3] != "arg"]
         if len(names) != len(found) or named:
             wrong.append((row, names, found))
     assert wrong == []
@@ -119,3 +117,19 @@ def test_the_cuda_runtime_is_real() -> None:
                 assert int(getattr(one, member)) == value, member
         for name, value in real["constants"].items():
             assert getattr(runtime, name) == value
+
+
+def test_every_name_is_nvmls() -> None:
+    real = pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
+    tree = ast.parse((FOLDER / "pynvml.py").read_text(encoding="utf-8"))
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names |= {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    ours = {one for one in names if one.startswith(("nvml", "NVML"))}
+    assert len(ours) > 30
+    assert [one for one in sorted(ours) if not hasattr(real, one)] == []

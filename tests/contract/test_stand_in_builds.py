@@ -1,7 +1,5 @@
 """The stand-in answers a builder's calls as TensorRT for RTX does, which builds without a GPU."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """What the product uses is in every version that it is for, or is asked for before it is used."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -15,7 +13,7 @@ VERSIONS = tuple(recorded.VERSIONS)
 FILES = sorted(SOURCE.rglob("*.py"))
 #: Names that come from the table of options, not from a literal in the source.
 OPTION_USES = [
-    Use(name, "trtexec_flags.tsv", guarded=True) for name in (*FLAGS.values(), *ATTRIBUTES)
+    Use(one, "trtexec_flags.tsv", guarded=True) for one in (*FLAGS.values(), *ATTRIBUTES)
 ]
 USES = [*(use for path in FILES for use in uses_in(path)), *OPTION_USES]
 OVERRIDES = [one for path in FILES for one in overrides_in(path)]

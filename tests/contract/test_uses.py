@@ -1,7 +1,5 @@
 """The reader of uses sees what is used, how, and what is not of the bindings."""
 
-from __future__ import annotations
-
 from tests.contract.uses import Use, overrides_in, uses_in
 
 SOURCE = '''

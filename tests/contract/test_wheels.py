@@ -1,7 +1,5 @@
 """The recorded lists against the wheels themselves, which import without a GPU."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

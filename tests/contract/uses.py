@@ -4,8 +4,6 @@ The objects of the bindings have no types that a reader of source could follow, 
 as theirs when it stands in any recorded list and not in `table.OURS`.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,15 +19,10 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "enginescope" / "backends
 class Use:
     """A name that the source uses.
 
-    Attributes
-    ----------
-    name : str
-        ``Class.member`` where the class stands before it.
-    guarded : bool
-        It is text (for ``getattr`` and the like), so that a version may lack it.
-    arguments : int or None
-        How many a call passes by position; ``None`` where it is not called.
-    keywords : tuple of str
+    Attributes:
+        name: ``Class.member`` where the class stands before it.
+        guarded: It is text (for ``getattr`` and the like), so that a version may lack it.
+        arguments: How many a call passes by position; ``None`` where it is not called.
     """
 
     name: str
@@ -52,7 +45,6 @@ def known_names() -> frozenset[str]:
 
 
 def uses_in(path: Path) -> list[Use]:
-    """Return all uses in a file, in the order of the tree."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     looked_up = _looked_up(tree)
@@ -68,7 +60,6 @@ def uses_in(path: Path) -> list[Use]:
 
 
 def overrides_in(path: Path) -> list[tuple[str, int, str]]:
-    """Return methods of classes that derive from the bindings': name, parameters, place."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.ClassDef) or not any(map(_is_theirs, node.bases)):

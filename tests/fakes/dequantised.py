@@ -1,7 +1,5 @@
 """A model whose weights are held in INT8, as one of FP32: quantizers out, weights folded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,7 @@ def dequantised(source: Path, target: Path) -> Path:
     used = {name for node in kept for name in node.input}
     ends = {one.name for one in graph.output}
     kept += [
-        onnx.helper.make_node("Identity", [renamed[name]], [name]) for name in ends & set(renamed)
+        onnx.helper.make_node("Identity", [renamed[end]], [end]) for end in ends & set(renamed)
     ]
     graph.ClearField("node")
     graph.node.extend(kept)

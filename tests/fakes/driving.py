@@ -1,7 +1,5 @@
 """TensorRT's and CUDA's calls in the order in which any program makes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,13 +25,7 @@ def recorder(trt: Any, lines: list[str]) -> Any:
 
 
 class Build:
-    """A build step by step; `configure` may be called between.
-
-    Attributes
-    ----------
-    log : list of str
-        Warnings and errors.
-    """
+    """A build step by step; `log` has its warnings and errors."""
 
     def __init__(self, fake: SimpleNamespace, path: Path, *, strongly_typed: bool = False) -> None:
         trt = fake.trt
@@ -105,13 +97,7 @@ class Gpu:
 
 
 class Run:
-    """An engine with one context and a stream.
-
-    Attributes
-    ----------
-    log : list of str
-        Warnings and errors.
-    """
+    """An engine with one context and a stream; `log` has its warnings and errors."""
 
     def __init__(self, fake: SimpleNamespace, plan: bytes) -> None:
         self.trt, self.gpu, self.log = fake.trt, Gpu(fake), []
@@ -152,7 +138,6 @@ class Run:
         return self.gpu.to_host(self.addresses[name], np.empty(shape, kind))
 
     def graph(self) -> Any:
-        """Return the executable graph of one enqueue."""
         rt = self.gpu.rt
         mode = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
         self.gpu.ok(rt.cudaStreamBeginCapture(self.stream, mode))

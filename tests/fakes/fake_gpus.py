@@ -1,7 +1,5 @@
 """GPUs with clocks that tests and the processes they start share; see ``clocks_site/pynvml.py``."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -44,7 +42,6 @@ class FakeGpus:
         monkeypatch.delitem(sys.modules, "pynvml", raising=False)
 
     def gpu(self, uuid: str = GPU) -> dict[str, Any]:
-        """Return a GPU as it is now."""
         found: dict[str, Any] = self._state()["gpus"][uuid]
         return found
 
@@ -53,11 +50,9 @@ class FakeGpus:
         return [(call, gpu) for _, call, gpu, _ in self._state()["calls"]]
 
     def pids(self) -> set[int]:
-        """Return the processes that changed something."""
         return {pid for pid, *_ in self._state()["calls"]}
 
     def is_free(self, uuid: str = GPU) -> bool:
-        """Whether a GPU's clocks are not locked."""
         now = self.gpu(uuid)
         return now.get("locked_sm") is None and now.get("locked_memory") is None
 

@@ -3,8 +3,6 @@
 Every load is a fresh device and a fresh TensorRT: nothing is shared between two tests.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator
@@ -39,13 +37,7 @@ def environment(version: str, fault: str = "") -> dict[str, str]:
 
 @contextmanager
 def loaded(version: str = "10.16.1", fault: str = "") -> Iterator[Any]:
-    """Import the fakes anew, and forget them at the end.
-
-    Yields
-    ------
-    SimpleNamespace
-        ``trt``, ``cuda`` (the runtime) and ``device`` (what the test may look into).
-    """
+    """Import the fakes anew, ``trt``, ``cuda`` and ``device``; forget them at the end."""
     kept = {name: one for name, one in sys.modules.items() if _is_ours(name)}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(version, fault).items():

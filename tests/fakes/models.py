@@ -1,7 +1,5 @@
 """Small ONNX models, each for one thing that TensorRT treats its own way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ def save(path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], **
 
 
 def perceptron(path: Path) -> Path:
-    """Two layers over a batch of unknown size."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
         helper.make_node("Relu", ["m"], ["y"], name="activation"),
@@ -42,13 +39,11 @@ def image(path: Path) -> Path:
 
 
 def non_zero(path: Path) -> Path:
-    """An output whose size only the values tell."""
     nodes = [helper.make_node("NonZero", ["x"], ["y"], name="where")]
     return save(path, nodes, [value("x", [6])], [value("y", [1, "k"], TensorProto.INT64)])
 
 
 def expanded(path: Path) -> Path:
-    """An input that is a shape."""
     nodes = [helper.make_node("Expand", ["x", "shape"], ["y"], name="expand")]
     inputs = [value("x", [1, 3]), value("shape", [2], TensorProto.INT64)]
     return save(path, nodes, inputs, [value("y", ["a", "b"])])

@@ -1,7 +1,5 @@
 """Runs and processes that find the stand-in for NVML."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A server of the Open Inference Protocol over gRPC on the loopback: doubles its input."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Written from the protocol alone, so that it agrees with the client only where both follow it.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -48,7 +46,6 @@ class OipServer(ThreadingHTTPServer):
 
     @property
     def model(self) -> str:
-        """The model's address."""
         return f"http://127.0.0.1:{self.server_address[1]}{MODEL}"
 
 

@@ -1,7 +1,5 @@
 """The stand-in builds as TensorRT does, and refuses what TensorRT refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes import models
@@ -25,15 +23,6 @@ def newest():
 def ten():
     with loaded("10.16.1") as found:
         yield found
-
-
-def test_a_network_is_the_models(fake, tmp_path) -> None:
-    network = Build(fake, models.perceptron(tmp_path / "m.onnx")).network
-    layers = [network.get_layer(at) for at in range(network.num_layers)]
-    assert [one.name for one in layers] == ["product", "activation"]
-    assert layers[1].type == fake.trt.LayerType.ACTIVATION
-    assert (network.get_input(0).name, tuple(network.get_input(0).shape)) == ("x", (-1, 4))
-    assert network.get_input(0).dtype == fake.trt.DataType.FLOAT
 
 
 def test_a_plan_begins_as_plans_do(fake, tmp_path) -> None:
@@ -84,20 +73,6 @@ def test_an_unknown_operator_is_an_error_of_its_node(fake, tmp_path) -> None:
         assert error.code().name() == "ErrorCode.UNSUPPORTED_NODE"  # a method, there alone
     else:
         assert (error.node_name(), error.node_operator()) == ("strange", "Frobnicate")
-
-
-@pytest.mark.parametrize("content", [None, b"no model"])
-def test_a_file_that_is_no_model_is_an_error_of_no_node(fake, tmp_path, content) -> None:
-    path = tmp_path / "m.onnx"
-    if content is not None:
-        path.write_bytes(content)
-    build = Build(fake, path)
-    assert not build.parsed
-    assert build.parser.get_error(0).node() == -1
-    codes = fake.trt.ErrorCode
-    is_known = content is None and fake.trt.__version__.startswith("11")
-    wanted = codes.INVALID_VALUE if is_known else codes.MODEL_DESERIALIZE_FAILED
-    assert build.parser.get_error(0).code() == wanted
 
 
 def test_version_8_needs_explicit_batch(tmp_path) -> None:
@@ -172,25 +147,6 @@ def test_progress_is_told_and_can_be_stopped(newest, tmp_path) -> None:
     assert build.plan() is None
 
 
-def test_the_timing_cache_grows_and_knows_its_version(tmp_path) -> None:
-    path = models.perceptron(tmp_path / "m.onnx")
-    with loaded("8.6.0") as fake:
-        build = Build(fake, path)
-        build.add_profile(BATCHES)
-        cache = build.config.create_timing_cache(b"")
-        empty = bytes(memoryview(cache.serialize()))
-        assert build.config.set_timing_cache(cache, ignore_mismatch=False)
-        build.plan()
-        full = bytes(memoryview(build.config.get_timing_cache().serialize()))
-        assert len(full) > len(empty)
-        assert build.config.create_timing_cache(b"no cache") is None
-    with loaded("10.16.1") as fake:
-        config = Build(fake, path).config
-        foreign = config.create_timing_cache(full)
-        assert not config.set_timing_cache(foreign, ignore_mismatch=False)
-        assert config.set_timing_cache(foreign, ignore_mismatch=True)
-
-
 def test_arguments_are_typed_as_the_bindings_type_them(fake, tmp_path) -> None:
     trt = fake.trt
     build = Build(fake, models.perceptron(tmp_path / "m.onnx"))
@@ -233,27 +189,6 @@ def test_types_cannot_be_set_on_a_strongly_typed_tensor(tmp_path) -> None:
                 assert tensor.dtype == fake.trt.DataType.HALF
 
 
-def test_plans_of_other_versions_are_refused(tmp_path) -> None:
-    path = models.perceptron(tmp_path / "m.onnx")
-    plans = {}
-    for version in VERSIONS:
-        with loaded(version) as fake:
-            plans[version] = plan_of(fake, path, BATCHES)
-    for version in VERSIONS:
-        with loaded(version) as fake:
-            log = []
-            runtime = fake.trt.Runtime(recorder(fake.trt, log))
-            for other in VERSIONS:
-                log.clear()
-                engine = runtime.deserialize_cuda_engine(plans[other])
-                assert (engine is not None) is (other == version)
-                refused = any("stdVersionRead == kSERIALIZATION_VERSION" in one for one in log)
-                assert refused is (other != version)
-            assert runtime.deserialize_cuda_engine(b"no plan at all" * 9) is None
-            assert runtime.deserialize_cuda_engine(plans[version][:200]) is None
-            assert any("Magic tag does not match" in one for one in log)
-
-
 def test_compatible_plans_go_one_way(tmp_path) -> None:
     path, plans, loads = models.perceptron(tmp_path / "m.onnx"), {}, {}
     for version in VERSIONS:
@@ -277,41 +212,12 @@ def test_compatible_plans_go_one_way(tmp_path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [("build_fails", "Could not find any implementation"), ("plugin_missing", "")],
-)
-def test_builds_fail_on_demand(fault, said, tmp_path) -> None:
-    with loaded(fault=fault) as fake:
-        build = Build(fake, models.perceptron(tmp_path / "m.onnx"))
-        build.add_profile(BATCHES)
-        assert build.parsed is (fault != "plugin_missing")
-        if build.parsed:
-            assert build.plan() is None
-        assert any(said in one for one in build.log)
-
-
 def test_without_a_gpu_there_is_no_builder() -> None:
     with loaded(fault="no_gpu") as fake:
         with pytest.raises(TypeError, match="factory function returned nullptr"):
             fake.trt.Builder(fake.trt.Logger(fake.trt.Logger.ERROR))
         with pytest.raises(AssertionError, match="SIGSEGV"):
             fake.trt.Runtime(fake.trt.Logger(fake.trt.Logger.ERROR))
-
-
-def test_weights_can_be_exchanged(ten, tmp_path) -> None:
-    trt = ten.trt
-    build = Build(ten, models.perceptron(tmp_path / "m.onnx"))
-    build.add_profile(BATCHES)
-    build.config.set_flag(trt.BuilderFlag.REFIT)
-    run = Run(ten, build.plan())
-    refitter = trt.Refitter(run.engine, run.logger)
-    assert refitter.get_all_weights() == ["w"]
-    assert refitter.set_named_weights("w", trt.Weights(2 * models.WEIGHTS))
-    assert not refitter.set_named_weights("v", trt.Weights(models.WEIGHTS))
-    before = bytes(memoryview(run.engine.serialize()))
-    assert refitter.refit_cuda_engine()
-    assert bytes(memoryview(run.engine.serialize())) != before
 
 
 def test_an_engine_that_is_not_refittable_is_not_refitted(ten, tmp_path) -> None:

@@ -1,7 +1,5 @@
 """The stand-in of the CUDA runtime keeps CUDA's promises, and no more than those."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np
@@ -24,21 +22,13 @@ def gpu(fake):
     return Gpu(fake)
 
 
-def test_values_survive_a_round_trip(gpu) -> None:
-    address = gpu.to_device(DATA)
-    assert gpu.to_host(address, DATA).tolist() == DATA.tolist()
-
-
-def test_memory_is_accounted_for(gpu) -> None:
+def test_memory_of_the_device_is_accounted_for(gpu) -> None:
     free, total = gpu.ok(gpu.rt.cudaMemGetInfo())
     address = gpu.ok(gpu.rt.cudaMalloc(1 << 20))
     assert address % 256 == 0
     assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free - (1 << 20), total]
     gpu.ok(gpu.rt.cudaFree(address))
     assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free, total]
-
-
-def test_page_locked_memory_is_not_the_devices(gpu) -> None:
     before = gpu.ok(gpu.rt.cudaMemGetInfo())
     address = gpu.ok(gpu.rt.cudaHostAlloc(1 << 20, gpu.rt.cudaHostAllocDefault))
     assert gpu.ok(gpu.rt.cudaMemGetInfo()) == before
@@ -53,23 +43,16 @@ def test_more_than_there_is_cannot_be_had(gpu, monkeypatch) -> None:
     assert gpu.rt.cudaGetLastError() == (gpu.rt.cudaError_t.cudaSuccess,)
 
 
-def test_freed_memory_is_refused(gpu) -> None:
+def test_copies_of_other_memory_are_refused(gpu) -> None:
     address = gpu.to_device(DATA)
     gpu.ok(gpu.rt.cudaFree(address))
     kind = gpu.rt.cudaMemcpyKind.cudaMemcpyHostToDevice
     assert gpu.failed(gpu.rt.cudaMemcpy(address, DATA, 4, kind)) == "cudaErrorInvalidValue"
     assert gpu.failed(gpu.rt.cudaFree(address)) == "cudaErrorInvalidValue"
-
-
-def test_bounds_are_kept(gpu) -> None:
     address = gpu.ok(gpu.rt.cudaMalloc(DATA.nbytes))
     kind = gpu.rt.cudaMemcpyKind.cudaMemcpyHostToDevice
     beyond = gpu.rt.cudaMemcpy(address + 4, DATA, DATA.nbytes, kind)
     assert gpu.failed(beyond) == "cudaErrorInvalidValue"
-
-
-def test_a_copy_in_the_wrong_direction_is_refused(gpu) -> None:
-    address = gpu.to_device(DATA)
     kind = gpu.rt.cudaMemcpyKind.cudaMemcpyDeviceToHost
     assert gpu.failed(gpu.rt.cudaMemcpy(address, DATA, 4, kind)) == "cudaErrorInvalidValue"
 
@@ -132,12 +115,10 @@ def test_an_event_is_not_ready_before_its_work_is_done(fake, gpu) -> None:
     occupy(fake, stream)
     gpu.ok(rt.cudaEventRecord(end, stream))
     assert gpu.failed(rt.cudaEventElapsedTime(begin, end)) == "cudaErrorNotReady"
-    assert rt.cudaEventQuery(end)[0].name == "cudaErrorNotReady"
-    assert rt.cudaStreamQuery(stream)[0].name == "cudaErrorNotReady"
     assert rt.cudaGetLastError()[0].name == "cudaSuccess"  # it is no error that stays
 
 
-def test_handles_that_are_gone_are_refused(gpu) -> None:
+def test_handles_and_events(gpu) -> None:
     rt = gpu.rt
     stream, event = gpu.ok(rt.cudaStreamCreate()), gpu.ok(rt.cudaEventCreate())
     other = gpu.ok(rt.cudaEventCreate())
@@ -146,14 +127,15 @@ def test_handles_that_are_gone_are_refused(gpu) -> None:
     assert gpu.failed(rt.cudaEventRecord(event, stream)) == "cudaErrorInvalidResourceHandle"
     gpu.ok(rt.cudaStreamDestroy(stream))
     assert gpu.failed(rt.cudaStreamSynchronize(stream)) == "cudaErrorInvalidResourceHandle"
-
-
-def test_events_without_timing_tell_no_time(gpu) -> None:
-    rt = gpu.rt
     events = [gpu.ok(rt.cudaEventCreateWithFlags(rt.cudaEventDisableTiming)) for _ in range(2)]
     for one in events:
         gpu.ok(rt.cudaEventRecord(one, 0))
     assert gpu.failed(rt.cudaEventElapsedTime(*events)) == "cudaErrorInvalidResourceHandle"
+    stream = gpu.ok(rt.cudaStreamCreate())
+    assert stream == rt.cudaStream_t(int(stream))
+    assert stream != int(stream)
+    assert repr(rt.cudaEvent_t(5)) == "<CUevent 0x5>"
+    assert bool(rt.cudaEvent_t(0))
 
 
 def test_waiting_spoils_a_capture(gpu) -> None:
@@ -198,33 +180,12 @@ def test_arguments_are_typed_as_the_bindings_type_them(gpu) -> None:
     assert gpu.failed(rt.cudaSetDevice(1)) == "cudaErrorInvalidDevice"
 
 
-def test_handles_are_the_bindings(gpu) -> None:
-    rt = gpu.rt
-    stream = gpu.ok(rt.cudaStreamCreate())
-    assert stream == rt.cudaStream_t(int(stream))
-    assert stream != int(stream)
-    assert repr(rt.cudaEvent_t(5)) == "<CUevent 0x5>"
-    assert bool(rt.cudaEvent_t(0))
-
-
-def test_errors_have_names_and_texts(gpu) -> None:
-    rt = gpu.rt
-    error = rt.cudaError_t.cudaErrorNoDevice
-    assert gpu.ok(rt.cudaGetErrorName(error)) == b"cudaErrorNoDevice"
-    assert gpu.ok(rt.cudaGetErrorString(error)) == b"no CUDA-capable device is detected"
-    assert gpu.ok(rt.cudaGetErrorName(99999)) == b"unrecognized error code"
-    assert not rt.cudaError_t.cudaSuccess
-
-
 def test_the_device_tells_what_it_is(gpu) -> None:
     rt = gpu.rt
     properties = gpu.ok(rt.cudaGetDeviceProperties(0))
     assert (properties.name, properties.major, properties.minor) == (b"Fake H200", 9, 0)
     attribute = rt.cudaDeviceAttr.cudaDevAttrL2CacheSize
     assert gpu.ok(rt.cudaDeviceGetAttribute(attribute, 0)) == properties.l2CacheSize
-    limit = rt.cudaLimit.cudaLimitPersistingL2CacheSize
-    gpu.ok(rt.cudaDeviceSetLimit(limit, 4096))
-    assert gpu.ok(rt.cudaDeviceGetLimit(limit)) == 4096
 
 
 def test_what_is_left_can_be_seen(fake, gpu) -> None:
@@ -232,19 +193,6 @@ def test_what_is_left_can_be_seen(fake, gpu) -> None:
     assert [one.address for one in fake.device.memory.live()] == [address]
     gpu.ok(gpu.rt.cudaFree(address))
     assert fake.device.memory.live() == ()
-
-
-@pytest.mark.parametrize(
-    ("fault", "name"),
-    [("no_gpu", "cudaErrorNoDevice"), ("no_driver", "cudaErrorInsufficientDriver")],
-)
-def test_without_a_gpu_every_call_says_so(fault, name) -> None:
-    with loaded(fault=fault) as fake:
-        gpu = Gpu(fake)
-        assert gpu.failed(gpu.rt.cudaGetDeviceCount()) == name
-        assert gpu.failed(gpu.rt.cudaMalloc(1)) == name
-        assert gpu.rt.cudaGetLastError()[0].name == name
-        assert gpu.ok(gpu.rt.cudaDriverGetVersion()) == 0
 
 
 def test_a_fault_that_is_none_is_refused(monkeypatch) -> None:

@@ -1,7 +1,5 @@
 """Pieces of verbose build logs, after what TensorRT 7 to 10 is known to write."""
 
-from __future__ import annotations
-
 PREFIX = "[03/14/2025-09:26:53] [V] [TRT] "
 
 GRAPH = """\

@@ -1,7 +1,5 @@
 """Pieces of trtexec logs, after the documented grammar."""
 
-from __future__ import annotations
-
 PREFIX = "[03/14/2025-09:26:53] [I] "
 
 OPTIONS_10 = """\

@@ -1,7 +1,5 @@
 """Plans as each TensorRT version writes them: a copy, a convolution, a no-op, and what is new."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

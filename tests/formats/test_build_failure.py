@@ -1,9 +1,5 @@
 """A failed build says whether memory or an implementation was missing."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from enginescope.formats.importing.importer import import_artifacts
@@ -33,12 +29,12 @@ MEMORY = "Requested amount of GPU memory (8589934592 bytes) could not be allocat
         ([], None),
     ],
 )
-def test_which_of_the_two_it_is(messages: list[str], words: str | None) -> None:
+def test_which_of_the_two_it_is(messages, words) -> None:
     hint = build_failure_hint(messages)
     assert hint is None if words is None else words in (hint or "")
 
 
-def test_an_imported_log_of_a_failed_build_says_it(tmp_path: Path) -> None:
+def test_an_imported_log_of_a_failed_build_says_it(tmp_path) -> None:
     failed = logs.PASSED.replace("PASSED", "FAILED")
     lines = [f"[03/14/2025-09:26:53] [E] {text}\n" for text in (MEMORY, NONE)]
     (tmp_path / "net.log").write_text("".join((logs.OPTIONS_10, *lines, failed)))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.formats.lenient_json import decode_text
 
 

@@ -1,17 +1,13 @@
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.lenient_json import read_json
+from enginescope.formats.lenient_json import finite_number, lists_within, read_json, sound_part
 
 
 def repairs(data: bytes) -> list[str]:
-    return [
-        one.evidence["repair"] for one in read_json(data, "x").notices if "repair" in one.evidence
-    ]
+    return [n.evidence["repair"] for n in read_json(data, "x").notices if "repair" in n.evidence]
 
 
 def test_valid_json_is_left_alone() -> None:
@@ -36,7 +32,7 @@ def test_control_characters_in_strings() -> None:
 @pytest.mark.parametrize(
     "word", ["nan", "-nan", "NaN", "inf", "-inf", "Infinity", "1e999", "nan(ind)"]
 )
-def test_what_is_not_finite_is_not_known(word: str) -> None:
+def test_what_is_not_finite_is_not_known(word) -> None:
     assert read_json(b'[1, %s, "nan inf", 2e3]' % word.encode(), "x").value == [
         1,
         None,
@@ -72,7 +68,7 @@ def test_halves_of_surrogate_pairs() -> None:
         b"\xfe\xff" + '["é"]'.encode("utf-16-be"),
     ],
 )
-def test_byte_order_marks(data: bytes) -> None:
+def test_byte_order_marks(data) -> None:
     assert read_json(data, "x").value == ["é"]
 
 
@@ -96,7 +92,7 @@ def test_bytes_that_are_not_utf8() -> None:
         ("[1, 2}, 3]", [1]),
     ],
 )
-def test_whole_elements_are_kept(text: str, kept: object) -> None:
+def test_whole_elements_are_kept(text, kept) -> None:
     document = read_json(text.encode(), "x.json")
     assert document.value == kept
     assert document.notices[-1].code == "W-TRUNCATED"
@@ -104,7 +100,7 @@ def test_whole_elements_are_kept(text: str, kept: object) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"  ", b"hello", b"[", b'{"a": ', b"[{", b"nan", b'"x'])
-def test_nothing_whole(text: bytes) -> None:
+def test_nothing_whole(text) -> None:
     if text == b"nan":
         assert read_json(text, "x").value is None
         return
@@ -120,7 +116,7 @@ def test_the_error_names_the_place() -> None:
 
 
 @pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":' * 50_000, b"[" * 100_000 + b"nan"])
-def test_deep_nesting_is_an_error(text: bytes) -> None:
+def test_deep_nesting_is_an_error(text) -> None:
     with pytest.raises(FormatError):
         read_json(text, "x")
 
@@ -144,7 +140,7 @@ def test_a_repair_does_not_hide_another() -> None:
         ('{"a":\n\t"x\x1ey\tz\nw"}', {"a": "x\x1ey\tz\nw"}, 3),  # blanks in the string too
     ],
 )
-def test_control_characters_are_counted_once(text: str, value: object, count: int) -> None:
+def test_control_characters_are_counted_once(text, value, count) -> None:
     document = read_json(text.encode(), "a.json")
     assert document.value == value
     assert [one.evidence["count"] for one in document.notices] == [count]
@@ -154,3 +150,58 @@ def test_a_control_character_between_values_is_no_name() -> None:
     document = read_json(b'[1, 2, \x1e 3, "a\x1eb"]', "a.json")
     assert document.value == [1, 2]
     assert [one.code for one in document.notices][-1] == "W-TRUNCATED"
+
+
+PLAN = json.dumps(
+    {"Layers": [{"Name": "a,]", "In": [[1], {"x": "\\"}]}, {"Name": "b"}], "B": ["c"]}
+)
+
+
+@pytest.mark.parametrize("length", range(1, len(PLAN)))
+def test_every_cut_is_valid_json(length) -> None:
+    kept = json.loads(sound_part(PLAN[:length]) or "null")
+    whole = json.loads(PLAN)
+    layers = kept.get("Layers", [])
+    assert layers == whole["Layers"][: len(layers)]
+
+
+def test_no_container() -> None:
+    assert sound_part("1234") is None
+    assert sound_part("}") is None
+
+
+def test_a_whole_value_is_kept_whole() -> None:
+    assert sound_part('{"a": [1, 2]} and more') == '{"a": [1, 2]}'
+
+
+def test_outermost_first() -> None:
+    value = {"a": {"deep": [1]}, "b": [2], "c": 3}
+    assert [(key, items) for key, _, items in lists_within(value)] == [("b", [2]), ("deep", [1])]
+
+
+def test_dictionaries_of_dictionaries_are_lists() -> None:
+    value = {"perIteration": {"0": {"x": 1}, "1": {"x": 2}}, "n": 2}
+    assert ("perIteration", value, [{"x": 1}, {"x": 2}]) in list(lists_within(value))
+
+
+def test_depth_is_bounded() -> None:
+    value: object = [1]
+    for _ in range(50):
+        value = {"a": value}
+    assert all(items != [1] for _, _, items in lists_within(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (1, 1.0),
+        (2.5, 2.5),
+        (True, None),
+        ("1", None),
+        (None, None),
+        (10**400, None),
+        (-1e300, None),
+    ],
+)
+def test_numbers(value, number) -> None:
+    assert finite_number(value) == number

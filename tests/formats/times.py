@@ -1,7 +1,5 @@
 """Exported times as trtexec writes them, from made-up queries."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,20 +4,24 @@
 the backend that this TensorRT needs, such as ``tactic_sources=-CUDNN,-CUBLAS``.
 """
 
-from __future__ import annotations
-
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import EnginescopeError
-from enginescope.records.run.job import BackendSpec
+from enginescope.core.record import replace
+from enginescope.records.run.job import BackendSpec, Mode, StopRule, WarmUp, Workload
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.inputs.sample_models import sample_models
+from enginescope.runner.jobs import make_jobs
+from enginescope.runner.session import run_jobs
 
 MODELS = os.environ.get("ENGINESCOPE_GPU_MODELS")
 OPTIONS = os.environ.get("ENGINESCOPE_GPU_OPTIONS", "")
+SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
 
 
 def missing() -> str | None:
@@ -52,18 +56,37 @@ def spec(precision: str | None = None, **options: str) -> str:
 
 
 def model_files() -> list[Path]:
-    """Return the further models, sorted."""
     return sorted(Path(MODELS).glob("*.onnx")) if MODELS else []
 
 
 @pytest.fixture(scope="session")
 def engines(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The engine cache of the session."""
     kept = os.environ.get("ENGINESCOPE_GPU_CACHE")
     return Path(kept) if kept else tmp_path_factory.mktemp("engines")
 
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """The bundled models."""
     return sample_models(tmp_path_factory.mktemp("models"))
+
+
+@dataclass(frozen=True)
+class Measuring:
+    engines: Path
+
+    def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
+        asked = replace(workload, mode=Mode(**mode))
+        jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.engines)
+        kept = [replace(job, keep_outputs=True) for job in jobs]
+        (run,) = run_jobs(kept, lambda _: None)
+        return run
+
+
+@pytest.fixture
+def measure(engines: Path) -> Measuring:
+    return Measuring(engines)
+
+
+def ok(run: Run) -> Run:
+    assert run.outcome.kind is OutcomeKind.OK, run.outcome
+    return run

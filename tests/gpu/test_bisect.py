@@ -1,7 +1,5 @@
 """Where an engine's error starts, and what mends it, on a real GPU."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +10,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
 from enginescope.cli.main import main
 from tests.gpu.conftest import spec
 from tests.overflowing import LOUD, TENSOR, overflowing
@@ -31,9 +30,7 @@ def loud(tmp_path) -> Path:
     return overflowing(tmp_path / "loud.onnx", size=64)
 
 
-def test_the_first_overflow_is_found_and_keeping_it_in_fp32_mends_it(
-    loud, tmp_path, capsys
-) -> None:
+def test_the_first_overflow_is_found_and_mended_in_fp32(loud, tmp_path, capsys) -> None:
     fp16 = spec("fp16", tf32="0")
     if not _takes_fp16():
         pytest.skip("this TensorRT takes precision from the model alone")
@@ -86,8 +83,6 @@ def test_a_converted_model_is_looked_into_and_mended(loud, tmp_path, capsys) -> 
     pytest.importorskip("onnx_ir")
     if _version() < 10:
         pytest.skip("TensorRT 8 may compute in FP16 what a model holds as FP32")
-    from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
-
     half = Path(fp16_model(loud, tmp_path / "cache").path)
     on = spec(**({"strongly_typed": "1"} if _version() == 10 else {}))
     status, side = validated(

@@ -4,8 +4,6 @@ Its weights may be random: what is asked is that both engines see the same, that
 known depth are those computed alone, and that the GPU was sampled.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -59,7 +57,7 @@ def figures(compared: Path) -> Any:
     return json.loads((compared / "out" / "depth.json").read_text())
 
 
-def test_fp16_sees_what_fp32_sees(compared: Path) -> None:
+def test_fp16_sees_what_fp32_sees(compared) -> None:
     found = figures(compared)
     (apart,) = found["agreement"]["sides"]
     print("FP16 to FP32, maps of 0…1:", apart["values"], apart["more"])
@@ -72,7 +70,7 @@ def test_fp16_sees_what_fp32_sees(compared: Path) -> None:
     assert found["quality"]["num_samples"] == 4
 
 
-def test_both_were_timed_and_their_gpu_sampled(compared: Path) -> None:
+def test_both_were_timed_and_their_gpu_sampled(compared) -> None:
     found = figures(compared)
     for side in found["sides"]:
         print(side["side"], side["latency"]["median_ms"], "ms on", side["gpu"])
@@ -83,7 +81,7 @@ def test_both_were_timed_and_their_gpu_sampled(compared: Path) -> None:
         assert (compared / "out" / name).stat().st_size > 10_000, name
 
 
-def test_validate_scores_the_task_on_both(model: Path, pictures: Path, tmp_path: Path) -> None:
+def test_validate_scores_the_task_on_both(model, pictures, tmp_path) -> None:
     out = tmp_path / "out"
     arguments = [
         *("validate", model, "--reference", spec(), "--on", spec("fp16")),

@@ -1,8 +1,5 @@
 """What is measured on a real GPU, held against itself and against ONNX Runtime."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,46 +9,17 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.base import InputSpec
 from enginescope.core.record import replace
-from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.job import InputShape, Workload
+from enginescope.records.run.run import OutcomeKind
+from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
-from enginescope.runner.jobs import make_jobs
-from enginescope.runner.session import run_jobs
-from tests.gpu.conftest import model_files, spec
-
-SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
-
-
-@dataclass(frozen=True)
-class Measuring:
-    """Measures a model as asked."""
-
-    engines: Path
-
-    def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
-        asked = replace(workload, mode=Mode(**mode))
-        jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.engines)
-        kept = [replace(job, keep_outputs=True) for job in jobs]
-        (run,) = run_jobs(kept, lambda _: None)
-        return run
-
-
-@pytest.fixture
-def measure(engines: Path) -> Measuring:
-    return Measuring(engines)
-
-
-def ok(run: Run) -> Run:
-    assert run.outcome.kind is OutcomeKind.OK, run.outcome
-    return run
+from tests.gpu.conftest import SHORT, model_files, ok, spec
 
 
 def reference(model: Path, workload: Workload) -> list[np.ndarray]:
     """What ONNX Runtime's CPU provider answers to the same feeds."""
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     types = {"tensor(float)": "FP32", "tensor(int64)": "INT64"}
-    from enginescope.records.tensor import DataType
-
     specs = tuple(
         InputSpec(
             name=one.name,
@@ -96,20 +64,14 @@ def test_times_plan_profile_and_answers(measure, samples, model, mode) -> None:
     model = model or samples[0]
     run = ok(measure(model, spec("fp16"), **mode))
     view = RunView(run)
-    assert view.latency is not None
     assert view.latency.median_ms > 0
     assert run.job.workload.mode.cuda_graph is mode["cuda_graph"]
-    assert run.profile is not None
-    assert run.plan is not None
     assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
-    assert run.device_memory is not None
     assert run.device_memory.buffer_bytes
     if mode["kind"] == "latency":
-        assert view.round_trip is not None
         assert 0 < view.round_trip.outside_ms < view.round_trip.whole_ms
     else:
         assert view.throughput is not None
-        assert view.pipeline is not None
         assert view.pipeline.gap_ms > -0.02 * view.pipeline.period_ms
     for answer, wanted in zip(run.answers, reference(model, run.job.workload), strict=True):
         assert difference(answer.data, wanted) < 0.02
@@ -119,14 +81,12 @@ def test_times_plan_profile_and_answers(measure, samples, model, mode) -> None:
 def test_the_second_call_takes_the_kept_engine(measure, samples) -> None:
     ok(measure(samples[0], spec("fp16")))
     again = ok(measure(samples[0], spec("fp16")))
-    assert again.build is not None
     assert again.build.from_cache
     assert again.phase_ms("build") is None
 
 
 def test_an_engine_file_is_measured_as_it_is(measure, samples, tmp_path) -> None:
     built = ok(measure(samples[0], spec("fp16"))).build
-    assert built is not None
     engine = tmp_path / "net.plan"
     engine.write_bytes(Path(built.engine).read_bytes())
     run = ok(measure(engine, "trt"))
@@ -145,7 +105,6 @@ def test_a_cold_cache_is_slower(measure, samples) -> None:
 def test_streams_and_sets_of_inputs(measure, samples) -> None:
     mode = {"kind": "throughput", "in_flight": 2, "streams": 3, "rotate": 4}
     run = ok(measure(samples[0], spec("fp16", stamps="1"), **mode))
-    assert run.trace is not None
     assert set(run.trace.stream.tolist()) == {0.0, 1.0, 2.0}
     assert (run.trace.compute_start >= run.trace.h2d_end - 1e-3).all()
     assert (run.trace.d2h_end >= run.trace.d2h_start).all()

@@ -5,10 +5,7 @@ Runtime was built with. ``ENGINESCOPE_GPU_ORT_OPTIONS``: options they need here,
 ``leftover=cpu&trt_tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&trt_builder_optimization_level=1``.
 """
 
-from __future__ import annotations
-
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +16,12 @@ from onnx import TensorProto, helper
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.onnxruntime.providers.providers import NAMED
 from enginescope.core.record import replace
-from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
+from enginescope.records.run.job import InputShape
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.runner.jobs import make_jobs
-from enginescope.runner.session import run_jobs
 from tests.backends.onnxruntime import models
-from tests.gpu.conftest import model_files
+from tests.gpu.conftest import SHORT, Measuring, model_files, ok
 from tests.gpu.test_measuring import difference, reference
 
-SHORT = Workload(warmup=WarmUp(time_ms=100), stop=StopRule(duration_ms=500))
 OPTIONS = os.environ.get("ENGINESCOPE_GPU_ORT_OPTIONS", "")
 VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
 #: What FP16, and TF32 in convolutions of FP32, may differ by from FP32 on the CPU.
@@ -64,28 +58,6 @@ def spec(name: str, precision: str | None = None, **more: str) -> str:
     return f"{head}?{options}" if options else head
 
 
-@dataclass(frozen=True)
-class Measuring:
-    cache: Path
-
-    def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
-        asked = replace(workload, mode=Mode(**mode))
-        jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.cache)
-        kept = [replace(job, keep_outputs=True) for job in jobs]
-        (run,) = run_jobs(kept, lambda _: None)
-        return run
-
-
-@pytest.fixture
-def measure(engines: Path) -> Measuring:
-    return Measuring(engines)
-
-
-def ok(run: Run) -> Run:
-    assert run.outcome.kind is OutcomeKind.OK, run.outcome
-    return run
-
-
 def same_answers(run: Run, model: Path, precision: str | None = None) -> None:
     assert run.answers
     for answer, wanted in zip(run.answers, reference(model, run.job.workload), strict=True):
@@ -99,8 +71,6 @@ def test_times_with_and_without_copies(measure, samples, model, name, precision)
     run = ok(measure(model, spec(name, precision)))
     assert run.providers[0] == PROVIDERS[name].name
     whole, resident = run.series("latency"), run.series("device_latency")
-    assert whole is not None
-    assert resident is not None
     assert len(whole) == len(resident)
     medians = [float(np.median(one.values_ms)) for one in (resident, whole)]
     assert 0 < medians[0] < 1.2 * medians[1]
@@ -116,7 +86,6 @@ def test_times_with_and_without_copies(measure, samples, model, name, precision)
 def test_which_provider_ran_what(measure, samples, name, precision) -> None:
     run = ok(measure(samples[0], spec(name, precision)))
     own = PROVIDERS[name].name
-    assert run.profile is not None
     assert own in {one.provider for one in run.profile.layers}
     if VERSION < (1, 24):
         assert run.placement == ()
@@ -196,14 +165,12 @@ def test_an_engine_of_another_shape_is_never_used(measure, tmp_path, name, preci
 def test_cold_and_warm(tmp_path, samples) -> None:
     measure = Measuring(tmp_path)
     cold = ok(measure(samples[0], spec("ort-trt", "fp16")))
-    assert cold.preparation is not None
     assert not cold.preparation.from_cache
     assert (cold.preparation.cache_files or 0) >= 1
     parts = [cold.phase_ms(one) for one in ("cold_load", "cold_first_inference")]
     again = [cold.phase_ms(one) for one in ("load", "first_inference")]
     assert sum(one or 0.0 for one in parts) > 2 * sum(one or 0.0 for one in again)
     warm = ok(measure(samples[0], spec("ort-trt", "fp16")))
-    assert warm.preparation is not None
     assert warm.preparation.from_cache
     assert warm.phase_ms("cold_load") is None
     assert warm.preparation.cold == cold.preparation.cold

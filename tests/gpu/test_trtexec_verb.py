@@ -1,7 +1,5 @@
 """trtexec's command line on a real GPU: what it printed is what its files hold."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -46,14 +44,12 @@ def test_files_hold_what_was_printed(samples, tmp_path, monkeypatch, capfd, grap
     (run,) = found.runs
     assert not found.skipped
     view = RunView(run)
-    assert run.tool is not None
     assert not [one for one in view.notices if one.code == "W-SUMMARY-MISMATCH"]
     assert run.plan is not None
     assert run.profile is not None
     assert run.tool.throughput_per_s is not None
     ours = view.summary("gpu_compute")
     theirs = next(one for one in run.tool.summaries if one.metric == "gpu_compute")
-    assert ours is not None
     assert theirs.median_ms is not None
     assert ours.median_ms == pytest.approx(theirs.median_ms, rel=1e-5)
     assert Path(tmp_path / "net.engine").stat().st_size > 0

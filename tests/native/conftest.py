@@ -1,7 +1,5 @@
 """The loop in C, compiled for these tests, and a CUDA driver without a GPU."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess
@@ -34,7 +32,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def loop(built: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The library of these sources, whatever this installation has."""
     monkeypatch.setattr(native_loop, "LIBRARY", built)
     native_loop.library.cache_clear()
     yield native_loop.library()

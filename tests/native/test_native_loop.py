@@ -1,12 +1,8 @@
 """The library, its programs, and what is said where it is not there."""
 
-from __future__ import annotations
-
 import re
 import threading
-from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,12 +30,9 @@ def pause(microseconds: float) -> Program:
     return Program([[Turn(calls)]], columns=2)
 
 
-def test_kinds_are_those_of_the_source() -> None:
+def test_the_source_is_small_and_has_the_same_kinds() -> None:
     listed = SOURCE.read_text().partition("enum kind {")[2].partition("};")[0]
     assert re.findall(r"^ {2}([A-Z_]+)", listed, re.MULTILINE) == [kind.name for kind in Kind]
-
-
-def test_the_source_is_small_and_needs_no_header_of_others() -> None:
     text = SOURCE.read_text()
     assert len(text.splitlines()) <= 400
     headers = set(re.findall(r"#include <(.*)>", text))
@@ -47,13 +40,13 @@ def test_the_source_is_small_and_needs_no_header_of_others() -> None:
     assert '#include "' not in text
 
 
-def test_its_clock_is_pythons(loop: Any) -> None:
+def test_its_clock_is_pythons(loop) -> None:
     before = perf_counter_ns()
     rows = pause(0).run(3)
     assert before <= rows[0, 0] <= rows[-1, 1] <= perf_counter_ns()
 
 
-def test_untimed_requests_leave_no_row(loop: Any) -> None:
+def test_untimed_requests_leave_no_row(loop) -> None:
     recorder = NativeSteps(pause(100))
     recorder.run(5, untimed=3)
     recorder.run(2)
@@ -62,7 +55,7 @@ def test_untimed_requests_leave_no_row(loop: Any) -> None:
     assert recorder.wall_ms >= 0.7
 
 
-def test_threads_share_requests(loop: Any) -> None:
+def test_threads_share_requests(loop) -> None:
     rows, taken = np.zeros((40, 2), np.int64), np.zeros(1, np.int64)
     programs = [pause(200) for _ in range(4)]
     threads = [threading.Thread(target=one.share, args=(rows, taken, 40)) for one in programs]
@@ -76,7 +69,7 @@ def test_threads_share_requests(loop: Any) -> None:
 
 @pytest.mark.parametrize("arrivals", ["poisson", "constant", "burst"])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_arrivals_are_those_of_the_loop_in_python(loop: Any, arrivals: str, workers: int) -> None:
+def test_arrivals_are_those_of_the_loop_in_python(loop, arrivals, workers) -> None:
     paced = {} if arrivals == "burst" else {"rate_per_s": 2_000.0}
     rule = LoadRule(arrivals=arrivals, queries=300, workers=workers, seed=3, **paced)
     load = LoadRecorder([NativeSteps(pause(20)) for _ in range(workers)], rule, np.array([0.1]))
@@ -88,7 +81,7 @@ def test_arrivals_are_those_of_the_loop_in_python(loop: Any, arrivals: str, work
     assert (found["service"] >= 0.02).all()
 
 
-def test_a_stretch_ends_at_a_long_gap(loop: Any) -> None:
+def test_a_stretch_ends_at_a_long_gap(loop) -> None:
     rule = LoadRule(arrivals="constant", rate_per_s=1_000, queries=5)
     load = LoadRecorder([NativeSteps(pause(1))], rule, np.array([0.001]))
     due = np.arange(400, dtype=np.int64) * 1_000_000
@@ -97,18 +90,14 @@ def test_a_stretch_ends_at_a_long_gap(loop: Any) -> None:
     assert load._end_of_stretch(due, 390) == 400
 
 
-def test_a_library_of_another_version_is_refused(
-    loop: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_of_another_version_is_refused(loop, monkeypatch) -> None:
     monkeypatch.setattr(native_loop, "_VERSION", 99)
     library.cache_clear()
     with pytest.raises(UnsupportedError, match="version 1, not 99"):
         library()
 
 
-def test_without_a_library_the_reason_and_the_next_step_are_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_library_the_reason_and_the_next_step_are_said(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(native_loop, "LIBRARY", tmp_path / "none")
     library.cache_clear()
     try:

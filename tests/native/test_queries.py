@@ -1,7 +1,5 @@
 """The loops in C and in Python: the same calls in the same order, and the same figures."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -71,7 +69,7 @@ def throughput(driver: FakeDriver, kind: type, lanes: int = 1, **fields: Any) ->
 
 
 @pytest.mark.parametrize("fields", [{}, {"transfers": False}, {"lanes": 3}, {"in_flight": 1}])
-def test_both_loops_make_the_same_calls(driver: FakeDriver, fields: dict[str, Any]) -> None:
+def test_both_loops_make_the_same_calls(driver, fields) -> None:
     def calls(kind: type) -> str:
         driver.reset()
         recorder = throughput(driver, kind, **fields)
@@ -84,9 +82,7 @@ def test_both_loops_make_the_same_calls(driver: FakeDriver, fields: dict[str, An
 
 
 @pytest.mark.parametrize("in_flight", [1, 2])
-def test_a_query_is_enqueued_before_the_one_ahead_has_ended(
-    driver: FakeDriver, in_flight: int
-) -> None:
+def test_a_query_is_enqueued_before_the_one_ahead_has_ended(driver, in_flight) -> None:
     driver.reset(graph_us=2_000, copy_us=1_500)
     recorder = throughput(driver, NativeThroughput, in_flight=in_flight)
     recorder.run(10)
@@ -95,7 +91,7 @@ def test_a_query_is_enqueued_before_the_one_ahead_has_ended(
     assert overlaps.any() == (in_flight == 2)
 
 
-def test_both_loops_find_the_same_figures(driver: FakeDriver) -> None:
+def test_both_loops_find_the_same_figures(driver) -> None:
     found = {}
     for kind in (ThroughputRecorder, NativeThroughput):
         driver.reset(graph_us=1_000, copy_us=150)
@@ -109,7 +105,7 @@ def test_both_loops_find_the_same_figures(driver: FakeDriver) -> None:
     assert native["enqueue"] < python["enqueue"]
 
 
-def test_stamps_follow_each_other(driver: FakeDriver) -> None:
+def test_stamps_follow_each_other(driver) -> None:
     recorder = throughput(driver, NativeThroughput, lanes=2)
     for _ in range(2):
         recorder.run(9)
@@ -137,9 +133,7 @@ def round_trips(driver: FakeDriver, kind: type, **fields: Any) -> tuple[str, dic
 
 
 @pytest.mark.parametrize("fields", [{}, {"transfers": False}, {"cold": True}])
-def test_a_round_trip_has_the_same_calls_and_parts(
-    driver: FakeDriver, fields: dict[str, Any]
-) -> None:
+def test_a_round_trip_has_the_same_calls_and_parts(driver, fields) -> None:
     native_calls, native = round_trips(driver, NativeLatency, **fields)
     python_calls, python = round_trips(driver, LatencyRecorder, **fields)
     assert native_calls == python_calls
@@ -150,20 +144,16 @@ def test_a_round_trip_has_the_same_calls_and_parts(
     assert np.median(native["latency"]) >= np.median(native["gpu_compute"])
 
 
-def test_a_call_that_fails_is_named(driver: FakeDriver) -> None:
+def test_a_call_that_fails_and_another_context_are_refused(driver) -> None:
     recorder = throughput(driver, NativeThroughput)
     driver.reset(fail_at=40)
     with pytest.raises(BackendError, match=r"cudaError700 \("):
         recorder.run(20)
-
-
-def test_another_context_is_refused(driver: FakeDriver) -> None:
-    recorder = throughput(driver, NativeThroughput)
     recorder._program._chunk.context = 12_345
     with pytest.raises(BackendError):
         recorder.run(1)
 
 
-def test_a_missing_driver_is_a_reason(loop: Any) -> None:
+def test_a_missing_driver_is_a_reason(loop) -> None:
     with pytest.raises(UnsupportedError, match="libnone"):
         cuda_context("libnone.so.1")

@@ -1,7 +1,5 @@
 """The commit of the working directory."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

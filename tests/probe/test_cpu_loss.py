@@ -1,4 +1,4 @@
-from __future__ import annotations
+import os
 
 import pytest
 
@@ -6,11 +6,13 @@ from enginescope.probe import host
 from enginescope.probe.host import (
     CpuLossMeter,
     CpuQuota,
+    LoadMeter,
     quota_files,
     read_quota,
     steal_pct_since_boot,
 )
-from enginescope.records.run.telemetry import CpuLoss
+from enginescope.probe.processes import others_among
+from enginescope.records.run.telemetry import CpuLoss, GpuProcess
 
 V2 = "usage_usec 9\nnr_periods {}\nnr_throttled {}\nthrottled_usec {}\n"
 V1 = "nr_periods {}\nnr_throttled {}\nthrottled_time {}\n"
@@ -31,9 +33,6 @@ def meter_of(folder, own, monkeypatch, *times) -> CpuLossMeter:
 def test_stolen_time_is_a_share_of_the_time_asked_for(tmp_path, monkeypatch) -> None:
     meter = meter_of(tmp_path, tmp_path / "none", monkeypatch, (1.0, 50.0), (1.5, 54.5))
     assert meter.loss() == CpuLoss(steal_pct=10.0)
-
-
-def test_an_idle_machine_has_no_share(tmp_path, monkeypatch) -> None:
     meter = meter_of(tmp_path, tmp_path / "none", monkeypatch, (1.0, 50.0), (1.0, 50.05))
     assert meter.loss() == CpuLoss()
 
@@ -93,3 +92,39 @@ def test_real_readings() -> None:
     assert loss.steal_pct is None or 0 <= loss.steal_pct <= 100
     assert read_quota is not None
     assert all(isinstance(read_quota(one), (CpuQuota, type(None))) for one in quota_files())
+
+
+def readings(monkeypatch, *values: tuple[float, float, float]) -> LoadMeter:
+    queue = list(values)
+    monkeypatch.setattr(host, "_reading", lambda: queue.pop(0))
+    return LoadMeter()
+
+
+def test_own_work_is_not_other_load(monkeypatch) -> None:
+    meter = readings(monkeypatch, (0.0, 100.0, 5.0), (10.0, 118.0, 15.0))
+    assert meter.other_cores() == 0.8  # 18 s busy, 10 of them ours, over 10 s
+    assert readings(monkeypatch, (0.0, 0.0, 0.0), (1.0, 0.9, 1.0)).other_cores() == 0.0
+    assert readings(monkeypatch, (0.0, 0.0, 0.0), (0.05, 1.0, 0.0)).other_cores() is None
+
+
+def test_real_readings_move() -> None:
+    before = host._reading()
+    sum(range(200_000))
+    assert host._reading()[0] > before[0]
+
+
+def process(pid: int) -> GpuProcess:
+    return GpuProcess(pid=pid, name="x", memory_bytes=1)
+
+
+@pytest.mark.parametrize(
+    ("listed", "before", "others"),
+    [
+        ((0, 7, 8), (), (7, 8)),  # ours is among them: all others are others
+        ((7, 8), (8, 9), (8,)),  # numbers as the host counts: only those from before are
+        ((), (8,), ()),
+    ],
+)
+def test_processes_that_are_not_ours(listed, before, others) -> None:
+    found = others_among([process(pid or os.getpid()) for pid in listed], before)
+    assert tuple(one.pid for one in found) == others

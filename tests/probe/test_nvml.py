@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 
@@ -34,18 +32,13 @@ def fake_nvml(**changes):
     return SimpleNamespace(**(parts | changes))
 
 
-def test_what_is_not_reported_is_none(monkeypatch) -> None:
+def test_a_device_with_its_highest_clocks(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
     (device,) = probe_devices()
     assert device.name == "Example GPU"
     assert device.driver == "555.1"
     assert device.compute_capability == "9.0"
     assert device.memory_bytes is None
-
-
-def test_the_highest_clocks(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
-    (device,) = probe_devices()
     assert (device.max_sm_clock_mhz, device.max_memory_clock_mhz) == (1980, 2619)
 
 
@@ -62,15 +55,12 @@ def test_a_gpu_that_does_not_tell_its_memory_clock(monkeypatch) -> None:
     assert (device.max_sm_clock_mhz, device.max_memory_clock_mhz) == (1300, None)
 
 
-def test_no_driver_means_no_devices(monkeypatch) -> None:
+def test_no_driver_or_package_means_no_devices(monkeypatch) -> None:
     def refuse():
         raise FakeNVMLError
 
     monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(nvmlInit=refuse))
     assert probe_devices() == ()
-
-
-def test_no_package_means_no_devices(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert probe_devices() == ()
 

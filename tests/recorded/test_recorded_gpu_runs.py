@@ -1,7 +1,5 @@
 """What a real GPU's runs say: three engines sampled, energy repeated, fp32 and fp16 in turn."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path
@@ -57,10 +55,17 @@ def test_three_engines_are_drawn_with_a_line_each(folder) -> None:
         assert len({row["run"] for row in rows}) == 3, chart.key
 
 
-def test_fp16_is_faster_than_fp32(folder, capsys) -> None:
+def test_fp16_is_faster_than_fp32_at_one_level_in_both_verbs(folder, capsys) -> None:
     assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert "B is faster: 0.696 × A (99 % CI 0.686 … 0.703), 8 rounds, interleaved" in printed
+    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
+    compared = capsys.readouterr().out
+    main(["gate", "--baseline", "cmp-c0dd8fe7", "--store", str(folder), "--all"])
+    gated = capsys.readouterr().out
+    assert "(99 % CI" in compared
+    assert "(99 % CI" in gated
+    assert "(95 % CI" not in compared + gated
 
 
 def test_no_ratio_points_another_way_than_its_figures_without_a_mark(folder) -> None:
@@ -92,16 +97,6 @@ def test_no_ratio_points_another_way_than_its_figures_without_a_mark(folder) -> 
             assert (ratio_note(pair) is None) is not any("*" in row[3] for row in made.rows)
     assert marked > 20
     assert opposite > 0  # the mark is needed
-
-
-def test_both_verbs_name_one_level_for_one_interval(folder, capsys) -> None:
-    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
-    compared = capsys.readouterr().out
-    main(["gate", "--baseline", "cmp-c0dd8fe7", "--store", str(folder), "--all"])
-    gated = capsys.readouterr().out
-    assert "(99 % CI" in compared
-    assert "(99 % CI" in gated
-    assert "(95 % CI" not in compared + gated
 
 
 def test_metrics_beside_the_headline_are_marked_as_not_tested(folder, capsys) -> None:

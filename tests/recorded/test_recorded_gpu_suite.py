@@ -1,7 +1,5 @@
 """One suite of ONNX Runtime's providers and TensorRT in two Pythons, recorded on an H200."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Layer times of an H100 behind the gate, beside Nsight Compute's times of the same kernels."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import tarfile
@@ -37,14 +35,11 @@ def view(folder: Path) -> RunView:
     return RunView(Store(folder).load(RUN))
 
 
-def test_own_times_add_up_to_the_gated_engine(view) -> None:
+def test_own_times_and_the_bridge_add_up(view) -> None:
     profile, raw = view.run.profile, view.given.profile
     assert profile.sum_ms == pytest.approx(raw.gated_ms)
     assert sum(one.raw_ms for one in profile.layers) > 1.6 * raw.gated_ms
     assert sum(one.time_ms == 0 for one in profile.layers) == 43  # these launch nothing
-
-
-def test_the_bridge_adds_up(view) -> None:
     found = view.layer_sum
     hidden = found.sum_ms - found.whole_ms
     assert hidden == pytest.approx(0.104, abs=0.001)

@@ -1,7 +1,5 @@
 """Nodes of MobileNet-V2 on ONNX Runtime's CUDA provider, recorded on an H100 with CUPTI and ncu."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path
@@ -48,9 +46,7 @@ def slowest(profile: Profile, count: int = 10) -> set[str]:
     return {one.name for one in ranked[:count]}
 
 
-def test_every_run_launches_the_same_kernels_in_the_same_nodes(
-    document: Document, trace: GpuTrace
-) -> None:
+def test_every_run_launches_the_same_kernels_in_the_same_nodes(document, trace) -> None:
     times = with_gpu_times(document, trace)
     assert times.mode == "gpu"
     busy: dict[str, int] = {}
@@ -61,7 +57,7 @@ def test_every_run_launches_the_same_kernels_in_the_same_nodes(
     assert times.notices[0].evidence["elsewhere_us"] < 0.05 * times.notices[0].evidence["nodes_us"]
 
 
-def test_the_hosts_times_are_other_times(document: Document, trace: GpuTrace) -> None:
+def test_the_hosts_times_are_other_times(document, trace) -> None:
     host, _ = ort_profile_of(document)
     gpu, _ = ort_profile_of(document, trace)
     assert (host.mode, gpu.mode) == ("host", "gpu")
@@ -71,11 +67,9 @@ def test_the_hosts_times_are_other_times(document: Document, trace: GpuTrace) ->
     assert len(slowest(host) & slowest(gpu)) <= 5
 
 
-def test_kernels_take_what_nsight_compute_says_less_a_constant(recorded: dict) -> None:
+def test_kernels_take_what_nsight_compute_says_less_a_constant(recorded) -> None:
     """ncu counts some 1.1 us of launch into each kernel, the same for all."""
-    order = [
-        (start, ns) for kind, _, start, ns in recorded["records"] if kind == "CONCURRENT_KERNEL"
-    ]
+    order = [(at, ns) for kind, _, at, ns in recorded["records"] if kind == "CONCURRENT_KERNEL"]
     ours = np.array([ns for _, ns in sorted(order)]).reshape(RUNS, -1) / 1e3
     ncu = np.array(recorded["ncu_us"])
     assert ours.shape == (RUNS, len(ncu))

@@ -1,7 +1,5 @@
 """A suite that was run before cells had several processes."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Each reason begins with the code of its row in that table.
 """
 
-from __future__ import annotations
-
 from tests.trex.examples import FP16, FP32, MOBILENET, QAT, RESIDUALS
 
 #: D1: bytes of a ConvActPool layer's kernel.

@@ -1,7 +1,5 @@
 """trex's example engines, and what trex 0.2.1 says of them."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -34,13 +32,11 @@ class Example(NamedTuple):
 
 @lru_cache
 def goldens(shared: Path) -> dict[str, Any]:
-    """Everything that trex computed."""
     return json.loads((shared / "goldens.json").read_bytes())
 
 
 @lru_cache
 def example(shared: Path, name: str) -> Example:
-    """One of EXAMPLES."""
     folder = shared / "trex-examples"
     read = read_plan_files(PlanFiles(plan=folder / f"{name}.graph.json"))
     return Example(

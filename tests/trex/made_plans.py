@@ -1,7 +1,5 @@
 """Small plans for the defects: a layer in a line, as TensorRT writes it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -19,7 +17,6 @@ ABSENT = object()
 def layer(
     name: str, kind: str, reads: list[dict] | None = None, writes: list[dict] | None = None, **own
 ) -> dict[str, Any]:
-    """A layer of that type; what is ABSENT is left out."""
     return {
         "Name": name,
         "LayerType": kind,
@@ -63,7 +60,6 @@ def plan_of(layers: list[Any], *bindings: str, **root: Any) -> Plan:
 
 
 def profile_of(*times: tuple[str, float]) -> Profile:
-    """Times as trtexec exports them after ten iterations."""
     whole = sum(mean for _, mean in times)
     rows = [
         {
@@ -83,9 +79,7 @@ def explored(plan: Plan, profile: Profile | None = None, **more: Any) -> Explora
 
 
 def times(plan: Plan, profile: Profile) -> dict[int, float | None]:
-    """Mean time of each layer, by its position."""
     view = PlanView(plan, profile)
-    assert view.attribution is not None
     return {
         at: one.timing.time_ms if one.timing else None
         for at, one in enumerate(view.attribution.layers)
@@ -93,5 +87,4 @@ def times(plan: Plan, profile: Profile) -> dict[int, float | None]:
 
 
 def tensor_row(reads: str, writes: str) -> tuple[list[dict], list[dict]]:
-    """One input and one output, of one shape."""
     return [tensor(reads, [1, 4], LINEAR)], [tensor(writes, [1, 4], LINEAR)]

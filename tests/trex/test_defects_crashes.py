@@ -1,7 +1,5 @@
 """Plans and buttons that end trex with a traceback."""
 
-from __future__ import annotations
-
 import csv
 import io
 
@@ -53,7 +51,7 @@ def every_view(plan: Plan) -> str:
 
 
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_convolutions_that_are_not_two_dimensional(kind: str) -> None:
+def test_convolutions_that_are_not_two_dimensional(kind) -> None:
     """Conv1D and Conv3D are ValueError in trex's tables, linter and plots."""
     kernel, shapes, groups, macs = CONVOLUTIONS[kind]
     one = convolution("c", kernel, shapes, Groups=groups, text=CHANNEL_MAJOR)
@@ -119,7 +117,7 @@ def test_one_type_in_two_spellings_is_no_conversion() -> None:
 
 
 @pytest.mark.parametrize("coloring", ["type", "precision"])
-def test_a_picture_from_python(coloring: str) -> None:
+def test_a_picture_from_python(coloring) -> None:
     """The report card's SVG button is TypeError, colored by precision NameError too."""
     plan = plan_of(chain(("a", "kgen", "x", "y")), "x", "y")
     text = svg(draw(plan_graph(plan)), coloring=coloring)

@@ -1,7 +1,5 @@
 """Figures that trex has of its examples, or docs/contributing/goldens-differences.md has it."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path
@@ -53,16 +51,12 @@ def sums(one: Example, by: str, what: str) -> dict[str, float]:
     return found
 
 
-def test_layers(one) -> None:
+def test_layers_and_bindings(one) -> None:
     golden, plan = one.golden, one.read.plan
     assert len(plan.layers) == golden["raw_layers_in_json"]
     assert sum(it.type == "NoOp" for it in plan.layers) == golden["noop_layers_folded"]
     assert len(one.view.constants) == golden["constants"]
     assert len(one.view.layers) == golden["n_layers_df"] == golden["n_layers_plan.layers"]
-
-
-def test_bindings(one) -> None:
-    golden, plan = one.golden, one.read.plan
     assert [it.tensor.name for it in plan.io] == golden["bindings"]
     for ours, theirs, title in (
         (plan.inputs, "get_bindings_inputs", "Inputs"),
@@ -113,7 +107,7 @@ def test_sums_of_times(one) -> None:
         ("count_by_output_precision", "output_precision"),
     ],
 )
-def test_counts(one, key: str, columns: str) -> None:
+def test_counts(one, key, columns) -> None:
     assert counts(column(one, columns)) == one.golden[key]
 
 
@@ -125,7 +119,7 @@ def test_counts(one, key: str, columns: str) -> None:
         ("latency_pct_by_precision", "precision", "latency.pct_time"),
     ],
 )
-def test_sums(one, key: str, by: str, what: str) -> None:
+def test_sums(one, key, by, what) -> None:
     assert sums(one, by, what) == pytest.approx(one.golden[key], **PERCENT)
 
 
@@ -209,7 +203,6 @@ def test_times_of_the_engine(one) -> None:
 
 def test_metadata(one) -> None:
     golden, report = one.golden, one.read.report
-    assert report is not None
     performance = golden["performance_summary"]
     assert report.throughput_per_s == performance["Throughput"]
     assert report.host_walltime_s == performance["Total Host Walltime"]
@@ -218,7 +211,6 @@ def test_metadata(one) -> None:
     raw = performance["Latency"]
     assert [latency.min_ms, latency.max_ms, latency.mean_ms, latency.median_ms] == raw[:4]
     assert [value for _, value in latency.percentiles] == raw[4:]
-    assert report.device is not None
     assert report.device.name == golden["device_properties"]["Selected Device"]
     assert report.device.sm_count == golden["device_properties"]["SMs"]
     assert set(report.device_facts) == set(golden["device_properties"])
@@ -255,7 +247,7 @@ def test_graphs(one) -> None:
 
 @pytest.mark.parametrize(("number", "names"), [(0, (MOBILENET, RESIDUALS)), (1, (FP32, FP16))])
 @pytest.mark.parametrize("exact", ["exact=True", "exact=False"])
-def test_comparisons(shared: Path, number: int, names: tuple[str, str], exact: str) -> None:
+def test_comparisons(shared, number, names, exact) -> None:
     golden = goldens(shared)["comparisons"][number]
     a, b = (example(shared, name) for name in names)
     found = align(a.read.plan, b.read.plan)
@@ -269,7 +261,7 @@ def test_comparisons(shared: Path, number: int, names: tuple[str, str], exact: s
         assert shares == pytest.approx(golden[key])
 
 
-def test_one_layer_keeps_all_its_findings(shared: Path) -> None:
+def test_one_layer_keeps_all_its_findings(shared) -> None:
     """trex's ConvLinter keeps one hazard a layer, the last: 37 rows of 41 findings."""
     one = example(shared, MOBILENET)
     golden = one.golden["lint"]
@@ -296,9 +288,7 @@ PARAMETERS = 61_100_840
     ("name", "element_bytes", "scalars"),
     [("alexnet_fp16.graph", 2, 12), ("alexnet_torch_tensorrt.engine_info", 4, 0)],
 )
-def test_every_parameter_is_a_weight(
-    shared: Path, name: str, element_bytes: int, scalars: int
-) -> None:
+def test_every_parameter_is_a_weight(shared, name, element_bytes, scalars) -> None:
     """trex takes those of gemm layers for activations; their alphas and betas are the scalars."""
     read = read_plan_files(PlanFiles(plan=shared / "trt10-rtx3060" / f"{name}.json"))
     assert {one.level for one in read.notices} <= {"info"}  # how coarse times beside it are
@@ -308,7 +298,7 @@ def test_every_parameter_is_a_weight(
     assert totals.unknown_tensors == 0
 
 
-def test_every_golden_is_looked_at(shared: Path) -> None:
+def test_every_golden_is_looked_at(shared) -> None:
     """Keys of the goldens that no test here or in tests/analysis names, and why."""
     text = "".join(
         (Path(__file__).parents[1] / path).read_text()

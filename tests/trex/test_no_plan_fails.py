@@ -1,7 +1,5 @@
 """What ends trex with a traceback, from layers without outputs to unknown types: none does here."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -49,7 +47,7 @@ def run_of(name: str, made: Plan, profile: Profile | None) -> Run:
 @pytest.mark.slow
 @given(timed_plans())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_plan_makes_a_view_fail(given_plan: tuple[Plan, Profile | None]) -> None:
+def test_no_plan_makes_a_view_fail(given_plan) -> None:
     made, profile = given_plan
     view = OpenedPlan(made, profile, gpu="H200")
     for kind in (None, *view.types):
@@ -68,9 +66,7 @@ def test_no_plan_makes_a_view_fail(given_plan: tuple[Plan, Profile | None]) -> N
 @pytest.mark.slow
 @given(timed_plans(), timed_plans())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_two_plans_make_a_comparison_fail(
-    one: tuple[Plan, Profile | None], other: tuple[Plan, Profile | None]
-) -> None:
+def test_no_two_plans_make_a_comparison_fail(one, other) -> None:
     found = compare([run_of("one", *one), run_of("other", *other)])
     checked(answer_html(compare_answer(found, Chosen())))
     layers = found.pairs

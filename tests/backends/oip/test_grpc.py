@@ -1,10 +1,7 @@
 """The Open Inference Protocol over gRPC: the published messages byte by byte, and real sockets."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,15 +53,12 @@ def test_a_request_has_the_bytes_of_the_published_client() -> None:
     assert request_bytes((spec,), feeds, "double", "2").hex() == REQUEST
 
 
-def test_metadata_of_the_published_messages_is_read() -> None:
+def test_metadata_and_answers_of_the_published_messages_are_read() -> None:
     response = message_class("ModelMetadataResponse").FromString(bytes.fromhex(METADATA))
     document = described(response)
     assert document["platform"] == "onnxruntime_onnx"
     (spec,) = input_specs(document)
     assert (spec.name, spec.shape, spec.dtype) == ("x", (None, 4), DataType.FP32)
-
-
-def test_an_answer_of_the_published_messages_is_read() -> None:
     (tensor,) = output_tensors(bytes.fromhex(ANSWER))
     assert (tensor.name, tensor.shape, tensor.dtype) == ("y", (1, 4), DataType.FP32)
 
@@ -110,7 +104,7 @@ def test_a_model_that_the_server_does_not_have_is_named() -> None:
 
 
 @pytest.mark.parametrize(("unready", "named"), [("server", "the server"), ("model", "double")])
-def test_what_is_not_ready_is_named(unready: str, named: str) -> None:
+def test_what_is_not_ready_is_named(unready, named) -> None:
     with (
         oip_grpc_server(unready=unready) as server,
         pytest.raises(BackendError, match=f"{named} is not ready") as refused,
@@ -128,7 +122,7 @@ def test_a_wrong_shape_is_the_server_s_to_refuse() -> None:
     assert "shapes" in (refused.value.hint or "")
 
 
-def test_an_answer_that_does_not_come_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_does_not_come_in_time(monkeypatch) -> None:
     with oip_grpc_server() as server:
         session = asked(server)
         server.may_answer.clear()
@@ -145,7 +139,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
         EndpointSession(job(address))
 
 
-def test_a_server_of_something_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_something_else_is_named(monkeypatch) -> None:
     monkeypatch.setattr(grpc_connection, "SERVICE", "/other.Service/")
     with (
         oip_grpc_server() as server,
@@ -154,21 +148,16 @@ def test_a_server_of_something_else_is_named(monkeypatch: pytest.MonkeyPatch) ->
         EndpointSession(job(server.model))
 
 
-def test_json_tensors_are_only_for_http() -> None:
+def test_json_tensors_and_a_missing_package_are_refused(monkeypatch) -> None:
     with pytest.raises(UnsupportedError, match="binary tensors only"):
         EndpointSession(job("grpc://localhost:1/v2/models/a", format="json"))
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError) as refused:
         EndpointSession(job("grpc://localhost:1/v2/models/a"))
     assert refused.value.hint == "pip install 'enginescope[grpc]'"
 
 
-def test_certificates_of_the_machine_are_trusted_and_no_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificates_of_the_machine_are_trusted_and_no_others(tmp_path, monkeypatch) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subprocess.run(
         [

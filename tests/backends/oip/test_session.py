@@ -1,7 +1,5 @@
 """Requests to an Open Inference Protocol endpoint, over real sockets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -33,7 +31,7 @@ def asked(server: OipServer, x: np.ndarray = X, **options: str) -> EndpointSessi
 
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("datatype", ["FP32", "INT64"])
-def test_inputs_arrive_as_they_were_fed(binary: bool, datatype: str) -> None:
+def test_inputs_arrive_as_they_were_fed(binary, datatype) -> None:
     with oip_server(binary=binary, datatype=datatype) as server:
         x = X.astype(np.float32 if datatype == "FP32" else np.int64)
         session = asked(server, x)
@@ -50,12 +48,17 @@ def test_inputs_arrive_as_they_were_fed(binary: bool, datatype: str) -> None:
         session.close()
 
 
-def test_a_session_keeps_its_connection() -> None:
+def test_a_session_keeps_its_connection_and_its_open_dimensions() -> None:
     with oip_server() as server:
         session = asked(server)
         session.recorder().run(5)
         assert len(server.inferences) == 6
         assert len(server.connections) == 1
+        session.close()
+    with oip_server() as server:
+        session = EndpointSession(job(server.model))
+        (spec,) = session.input_specs
+        assert (spec.shape, spec.dtype, spec.type_text) == ((None, 4), DataType.FP32, "FP32")
         session.close()
 
 
@@ -74,14 +77,6 @@ def test_half_precision_needs_the_binary_extension() -> None:
         asked(server, X.astype(np.float16))
 
 
-def test_the_dynamic_dimensions_are_open() -> None:
-    with oip_server() as server:
-        session = EndpointSession(job(server.model))
-        (spec,) = session.input_specs
-        assert (spec.shape, spec.dtype, spec.type_text) == ((None, 4), DataType.FP32, "FP32")
-        session.close()
-
-
 def test_an_error_names_the_server_s_reason() -> None:
     with (
         oip_server(failing=range(1, 2)) as server,
@@ -90,41 +85,32 @@ def test_an_error_names_the_server_s_reason() -> None:
         asked(server)
 
 
-def test_an_address_without_a_model_is_named() -> None:
+def test_an_address_without_a_model_or_a_server_is_named() -> None:
     with oip_server() as server, pytest.raises(BackendError, match="HTTP 404: no such model"):
         EndpointSession(job(f"{server.model}d"))
-
-
-def test_a_server_that_is_not_there_is_named() -> None:
+    with oip_server() as server, pytest.raises(BackendError, match="inputs are not the protocol's"):
+        EndpointSession(job(server.model.rpartition("/models")[0]))
     with oip_server() as server:
         address = server.model
     with pytest.raises(BackendError, match=r"endpoint http://127\.0\.0\.1:\d+/v2/models/double"):
         EndpointSession(job(address))
 
 
-def test_metadata_of_another_service_is_refused() -> None:
-    with oip_server() as server, pytest.raises(BackendError, match="inputs are not the protocol's"):
-        EndpointSession(job(server.model.rpartition("/models")[0]))
-
-
 @pytest.mark.parametrize(
     ("body", "length"), [(b"{}", None), (b"[]", None), (b"<html>", None), (b'{"outputs":[]}', "99")]
 )
-def test_an_answer_that_is_not_the_protocol_s_is_refused(body: bytes, length: str | None) -> None:
+def test_an_answer_that_is_not_the_protocol_s_is_refused(body, length) -> None:
     headers = {} if length is None else {"Inference-Header-Content-Length": length}
     with pytest.raises(BackendError):
         output_tensors(body, headers)
 
 
-def test_texts_are_sent_with_their_lengths() -> None:
+def test_texts_are_sent_with_their_lengths_and_reasons_as_they_are() -> None:
     spec = InputSpec(name="t", dtype=DataType.STRING, shape=(2,), type_text="BYTES")
     feeds = Feeds(arrays={"t": np.array(["a", "äb"], dtype=object)}, batch=1)
     message = encoded((spec,), feeds, binary=True)
     head = int(message.headers["Inference-Header-Content-Length"])
     assert message.body[head:] == b"\x01\x00\x00\x00a\x03\x00\x00\x00\xc3\xa4b"
-
-
-def test_a_reason_may_be_plain_text() -> None:
     assert reason_in(b"overloaded\n") == "overloaded"
     assert reason_in(b"") == "no reason given"
 

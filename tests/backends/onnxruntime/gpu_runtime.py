@@ -5,8 +5,6 @@ an engine by the name of the graph alone, as the real one does, and one of anoth
 here as there.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -25,24 +23,15 @@ CPU = "CPUExecutionProvider"
 class GpuRuntime:
     """Stands in for the package ``onnxruntime``.
 
-    Parameters
-    ----------
-    leaves : tuple of str
-        Operators that the GPU's provider does not take.
-    wants_shapes : bool
-        The TensorRT provider refuses a model without the shapes of its tensors.
-    keeps_assignment : bool
-        From 1.24 on; ``False`` is an older one.
-    without : tuple of str
-        Providers that do not start.
+    Args:
+        leaves: Operators that the GPU's provider does not take.
+        wants_shapes: The TensorRT provider refuses a model without the shapes of its tensors.
+        keeps_assignment: From 1.24 on; ``False`` is an older one.
+        without: Providers that do not start.
 
-    Attributes
-    ----------
-    opened : list of (providers, options of the first)
-    engines_built : list of str
-        Files.
-    runs : Counter
-        Requests by the device their inputs lie on.
+    Attributes:
+        opened: Providers, and options of the first.
+        runs: Requests by the device their inputs lie on.
     """
 
     __version__ = onnxruntime.__version__

@@ -1,7 +1,5 @@
 """How a request passes its tensors, and several requests in flight."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 
@@ -11,6 +9,7 @@ import pytest
 from enginescope.backends import loop
 from enginescope.backends.loop import ThreadsRecorder
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import make_jobs
@@ -22,8 +21,6 @@ BRIEF = {"warmup": WarmUp(time_ms=0, iterations=0), "stop": StopRule(iterations=
 
 
 def measured(model, mode: Mode) -> Run:
-    from enginescope.core.record import replace
-
     jobs = make_jobs([model], ["ort-cpu"], Workload(mode=mode, **BRIEF), layer_profile=False)
     with workers_in_process():
         (run,) = run_jobs([replace(job, keep_outputs=True) for job in jobs], lambda _: None)

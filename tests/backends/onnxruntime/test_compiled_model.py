@@ -1,7 +1,5 @@
 """Session creation from a model and from its compiled one, over a stand-in for a compiler."""
 
-from __future__ import annotations
-
 import shutil
 from types import SimpleNamespace
 

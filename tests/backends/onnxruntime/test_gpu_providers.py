@@ -1,7 +1,5 @@
 """Providers of a GPU, with a runtime that stands in for one."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -15,7 +13,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from enginescope.backends.base import Measured
+from enginescope.backends.base import InputSpec, Measured
 from enginescope.backends.onnxruntime import preparing
 from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
@@ -23,6 +21,7 @@ from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.formats.onnxruntime.ort_profile import GpuCall, GpuTrace
+from enginescope.records.environment import Device
 from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Mode, Subject
@@ -43,7 +42,6 @@ def use(monkeypatch):
 
 
 def chain(path: Path, *, dims: tuple[int, ...] = (2, 8), known: bool = True) -> Path:
-    """Relu, Softmax, Relu."""
     nodes = [
         helper.make_node("Relu", ["x"], ["r"], name="first"),
         helper.make_node("Softmax", ["r"], ["s"], name="middle"),
@@ -103,8 +101,6 @@ def test_both_ways_are_timed_in_turn(use, tmp_path) -> None:
 
 
 def make_feeds_of(result: Measured) -> Any:
-    from enginescope.backends.base import InputSpec
-
     specs = tuple(
         InputSpec(name=one.name, dtype=one.dtype, shape=one.shape or (), type_text="")
         for one in result.inputs
@@ -118,7 +114,6 @@ def test_one_way_alone(use, tmp_path, transfers, device) -> None:
     job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda", transfers=transfers)
     result = measured(replace(job, layer_profile=False))
     assert series(result) == {"latency": 15}
-    assert result.mode is not None
     assert result.mode.transfers is transfers
     assert set(runtime.runs) == {device}
 
@@ -146,7 +141,6 @@ def test_a_cuda_graph_is_the_providers_own(use, tmp_path, text, option, graph) -
     on = {True: ("1", "True"), False: ("0", "False"), None: (None,)}[graph]
     assert told[-2] in on
     assert told[-1] in ((None,) if graph is None else ("0", "False"))  # nothing is timed in one
-    assert result.mode is not None
     assert result.mode.cuda_graph is graph
     assert series(result) == {"latency": 15, "device_latency": 15}
     assert result.profile is not None
@@ -191,7 +185,6 @@ def test_nodes_by_provider_and_operator(use, tmp_path) -> None:
     ours, left = result.placement
     assert (ours.provider, ours.nodes, ours.operators) == (CUDA, 2, {"Relu": 2})
     assert (left.provider, left.operators) == (CPU, {"Softmax": 1})
-    assert result.profile is not None
     by_kind = {one.kind: one.provider for one in result.profile.layers}
     assert by_kind == {"Relu": CUDA, "Softmax": CPU}
 
@@ -212,7 +205,6 @@ def test_nodes_on_cuda_last_as_long_as_their_kernels(use, tmp_path, monkeypatch)
     use(leaves=("Softmax",))
     monkeypatch.setattr("enginescope.backends.onnxruntime.backend.KernelTrace", Trace)
     result = measured(job_of(chain(tmp_path / "net.onnx", dims=(64, 4096)), "ort-cuda"))
-    assert result.profile is not None
     assert result.profile.mode == "gpu"
     assert "I-GPU-NODE-TIMES" in [one.code for one in result.notices]
     relus = [one.median_ms for one in result.profile.layers if one.provider == CUDA]
@@ -224,7 +216,6 @@ def test_without_a_trace_nodes_on_cuda_have_the_hosts_times(use, tmp_path, monke
     use()
     monkeypatch.setitem(sys.modules, "cupti", None)
     result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
-    assert result.profile is not None
     assert result.profile.mode == "host"
     (said,) = [one for one in result.notices if one.code == "W-HOST-NODE-TIMES"]
     assert "enginescope[cupti]" in said.message
@@ -288,7 +279,6 @@ def test_cold_once_then_kept(use, tmp_path) -> None:
     assert [one.name for one in cold.cold] == ["cold_load", "cold_first_inference"]
     assert (cold.cache_files, len(runtime.engines_built)) == (1, 1)
     kept = tensorrt().prepared_for(job)
-    assert kept is not None
     assert kept.from_cache
     assert replace(kept, from_cache=False) == cold
     executed(replace(job, engine=kept.record))
@@ -305,7 +295,6 @@ def test_a_store_and_a_model_that_were_moved(use, tmp_path, text) -> None:
     moved = tmp_path / "there"
     job = job_of(moved / "net.onnx", text, moved / "cache")
     found: Any = load_backend(job.backend.name).prepared_for(job)  # type: ignore[attr-defined]
-    assert found is not None
     assert Path(found.model).is_relative_to(moved)
     built = len(runtime.engines_built)
     executed(replace(job, engine=found.record))
@@ -341,8 +330,6 @@ def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     elif change == "version":
         monkeypatch.setattr(preparing, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
     elif change == "gpu":
-        from enginescope.records.environment import Device
-
         monkeypatch.setattr(preparing, "probe_device", lambda _: Device(name="another"))
     elif change == "batch":
         job = replace(job, workload=replace(job.workload, batch=4))

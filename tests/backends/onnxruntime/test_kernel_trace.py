@@ -1,7 +1,5 @@
 """The trace of CUDA's calls, on a stand-in for cupti-python that hands out given records."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import time
@@ -86,7 +84,7 @@ def cupti(monkeypatch: pytest.MonkeyPatch) -> Cupti:
     return module
 
 
-def test_work_is_known_by_its_call_on_the_clock_of_the_profile(cupti: Cupti) -> None:
+def test_work_is_known_by_its_call_on_the_clock_of_the_profile(cupti) -> None:
     with KernelTrace() as trace:
         assert cupti.enabled == set(ActivityKind)
     assert not cupti.enabled
@@ -99,7 +97,7 @@ def test_work_is_known_by_its_call_on_the_clock_of_the_profile(cupti: Cupti) -> 
     assert gap == pytest.approx(15.0)
 
 
-def test_dropped_records_leave_no_times(cupti: Cupti) -> None:
+def test_dropped_records_leave_no_times(cupti) -> None:
     cupti.dropped = 3
     with KernelTrace() as trace:
         pass
@@ -114,21 +112,21 @@ def test_dropped_records_leave_no_times(cupti: Cupti) -> None:
         ("flush", "CUPTI failed: RuntimeError: CUPTI_ERROR_UNKNOWN"),
     ],
 )
-def test_what_cupti_refuses_is_the_reason(cupti: Cupti, refused: str, why: str) -> None:
+def test_what_cupti_refuses_is_the_reason(cupti, refused, why) -> None:
     cupti.refuses.add(refused)
     with KernelTrace() as trace:
         pass
     assert str(trace.result(cupti.begin_ns).why).startswith(why)
 
 
-def test_without_the_package_the_reason_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_reason_says_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "cupti", None)
     with KernelTrace() as trace:
         pass
     assert "pip install 'enginescope[cupti]'" in str(trace.result(0).why)
 
 
-def test_an_error_within_the_trace_goes_on(cupti: Cupti) -> None:
+def test_an_error_within_the_trace_goes_on(cupti) -> None:
     with pytest.raises(ZeroDivisionError), KernelTrace():
         raise ZeroDivisionError
     assert not cupti.enabled

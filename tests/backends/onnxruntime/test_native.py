@@ -1,7 +1,5 @@
 """Requests of ONNX Runtime's C API: the same outputs and figures as from Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -44,7 +42,7 @@ def codes(found: Any) -> set[str]:
     return {one.code for one in found.notices}
 
 
-def test_both_loops_give_the_same_outputs(tmp_path: Path) -> None:
+def test_both_loops_give_the_same_outputs_and_the_default_is_native(tmp_path) -> None:
     path = chain(tmp_path / "net.onnx")
     found = {one: measured(job_of(path, loop=one)) for one in ("native", "python")}
     assert {one: found[one].mode.loop for one in found} == {"native": "native", "python": "python"}
@@ -53,13 +51,10 @@ def test_both_loops_give_the_same_outputs(tmp_path: Path) -> None:
     assert [len(one.samples[0]) for one in found.values()] == [50, 50]
     assert "I-PYTHON-LOOP" in codes(found["python"])
     assert "I-PYTHON-LOOP" not in codes(found["native"])
-
-
-def test_by_default_it_is_native(tmp_path: Path) -> None:
     assert measured(job_of(chain(tmp_path / "net.onnx"))).mode.loop == "native"
 
 
-def test_outputs_are_written_where_the_request_reads_them(tmp_path: Path) -> None:
+def test_outputs_are_written_where_the_request_reads_them(tmp_path) -> None:
     path = chain(tmp_path / "net.onnx")
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     shape = [2, 8]
@@ -74,7 +69,7 @@ def test_outputs_are_written_where_the_request_reads_them(tmp_path: Path) -> Non
     assert np.array_equal(answer.numpy(), expected)
 
 
-def test_several_requests_are_in_flight(tmp_path: Path) -> None:
+def test_several_requests_are_in_flight(tmp_path) -> None:
     found = measured(job_of(chain(tmp_path / "net.onnx"), kind="throughput", in_flight=3))
     assert found.mode.loop == "native"
     assert len(found.samples[0]) == 50
@@ -82,22 +77,20 @@ def test_several_requests_are_in_flight(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["arrays", "client"])
-def test_calls_that_only_python_has_are_made_from_python(tmp_path: Path, call: str) -> None:
+def test_calls_that_only_python_has_are_made_from_python(tmp_path, call) -> None:
     found = measured(job_of(chain(tmp_path / "net.onnx"), call=call))
     assert found.mode.loop == "python"
     assert "I-PYTHON-LOOP" not in codes(found)
 
 
-def test_a_large_model_is_timed_from_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_model_is_timed_from_python(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(native, "LARGEST_BYTES", 10)
     found = measured(job_of(chain(tmp_path / "net.onnx")))
     assert found.mode.loop == "python"
     assert "I-PYTHON-LOOP" in codes(found)
 
 
-def test_an_option_that_c_lacks_is_a_reason(tmp_path: Path) -> None:
+def test_an_option_that_c_lacks_is_a_reason(tmp_path) -> None:
     job = job_of(chain(tmp_path / "net.onnx"))
     job = replace(job, backend=replace(job.backend, options={"enable_mem_reuse": "0"}))
     found = measured(job)
@@ -105,13 +98,13 @@ def test_an_option_that_c_lacks_is_a_reason(tmp_path: Path) -> None:
     assert "enable_mem_reuse" in notice.message
 
 
-def test_a_wheel_without_the_library_is_a_reason(tmp_path: Path) -> None:
+def test_a_wheel_without_the_library_is_a_reason(tmp_path) -> None:
     ort = SimpleNamespace(__file__=str(tmp_path / "__init__.py"), __version__="1.18.1")
     with pytest.raises(UnsupportedError, match=r"1\.18\.1 has no library"):
         runtime_library(ort)
 
 
-def test_a_model_that_does_not_load_says_why(tmp_path: Path) -> None:
+def test_a_model_that_does_not_load_says_why(tmp_path) -> None:
     path = chain(tmp_path / "net.onnx")
     job = job_of(path)
     bad = {"session.set_denormal_as_zero": "x"}

@@ -1,7 +1,5 @@
 """The graph that ONNX Runtime optimizes, stored: the same outputs, no second optimization."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 
+from enginescope.backends.onnxruntime.convert.model_files import new_entry
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import UsageError
@@ -83,3 +82,34 @@ def test_a_provider_that_keeps_engines_stores_no_graph() -> None:
 def test_another_value_is_refused() -> None:
     with pytest.raises(UsageError, match=STORED_GRAPH):
         parse_backend(f"ort-cpu?{STORED_GRAPH}=2")
+
+
+NAME = "made.json"
+
+
+def is_there(entry: Path) -> bool:
+    return (entry / NAME).is_file()
+
+
+def test_what_another_process_has_made_meanwhile_stays(tmp_path) -> None:
+    entry = tmp_path / "ort" / "key"
+    with new_entry(entry, lambda: is_there(entry)) as late:
+        with new_entry(entry, lambda: is_there(entry)) as early:
+            (early / NAME).write_text("early")
+        (late / NAME).write_text("late")
+    assert (entry / NAME).read_text() == "early"
+    assert [one.name for one in entry.parent.iterdir()] == ["key"]
+
+
+def test_what_was_not_whole_before_is_made_anew(tmp_path) -> None:
+    entry = tmp_path / "key"
+    for by in ("first", "second"):
+        with new_entry(entry, lambda: False) as part:
+            (part / NAME).write_text(by)
+    assert (entry / NAME).read_text() == "second"
+
+
+def test_of_what_fails_nothing_is_kept(tmp_path) -> None:
+    with pytest.raises(ValueError, match="no"), new_entry(tmp_path / "key", lambda: False):
+        raise ValueError("no")
+    assert not any(tmp_path.iterdir())

@@ -1,7 +1,5 @@
 """What can be asked of a provider, refused before anything starts."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.onnxruntime.options import fp16_way
@@ -58,10 +56,13 @@ def test_what_is_refused(text, why) -> None:
         parse_backend(text)
 
 
-def test_a_value_is_suggested() -> None:
+def test_a_value_is_suggested_and_a_provider_has_its_own_name() -> None:
     with pytest.raises(UsageError) as caught:
         parse_backend("ort-cuda?cudnn_conv_algo_search=HEURISTICS")
     assert caught.value.hint == "did you mean HEURISTIC?"
+    backend = load_backend("ort:CUDAExecutionProvider")
+    assert backend.provider == CUDA  # type: ignore[attr-defined]
+    assert backend.name == "ort:CUDAExecutionProvider"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +78,3 @@ def test_a_value_is_suggested() -> None:
 )
 def test_which_way(text, provider, way) -> None:
     assert fp16_way(parse_backend(text), provider) == way
-
-
-def test_a_provider_by_its_own_name() -> None:
-    backend = load_backend("ort:CUDAExecutionProvider")
-    assert backend.provider == CUDA  # type: ignore[attr-defined]
-    assert backend.name == "ort:CUDAExecutionProvider"  # type: ignore[attr-defined]

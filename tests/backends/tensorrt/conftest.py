@@ -1,7 +1,5 @@
 """The stand-in for TensorRT and CUDA, in this process or in the workers it starts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -40,7 +38,6 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of the recorders and of the device."""
     made = Clock()
     for name in ("request_loops", "inference_stream"):
         module = import_module(f"enginescope.backends.tensorrt.run.{name}")
@@ -71,7 +68,6 @@ def use(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
 
 @pytest.fixture(params=loading.VERSIONS)
 def each(request: pytest.FixtureRequest, use: Use) -> SimpleNamespace:
-    """The stand-in, of each version."""
     return use(request.param)
 
 

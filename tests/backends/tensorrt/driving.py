@@ -1,7 +1,5 @@
 """The backend on the stand-in, in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,15 +98,12 @@ def expected(path: Path, one: Job) -> list[np.ndarray]:
         feeds = make_feeds(session.input_specs, one.workload)
     runtime = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     types = {"tensor(float)": np.float32, "tensor(int64)": np.int64}
-    fed = {
-        item.name: feeds.arrays[item.name].astype(types[item.type]) for item in runtime.get_inputs()
-    }
+    fed = {one.name: feeds.arrays[one.name].astype(types[one.type]) for one in runtime.get_inputs()}
     return runtime.run(None, fed)
 
 
 @contextmanager
 def opened(one: Job, mode: Mode | None = None) -> Iterator[TrtSession]:
-    """A session, closed at the end."""
     session = TrtSession(load(one.backend.options.get("runtime")), one, mode)
     try:
         yield session

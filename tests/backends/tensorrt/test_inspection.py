@@ -1,7 +1,5 @@
 """What the inspector and the profiler tell, and what is made of it when they do not."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -77,7 +75,7 @@ def test_a_runtime_takes_a_dla_core(use, perceptron, engines) -> None:
         assert session._runtime.DLA_core == 1
 
 
-def test_a_runtime_without_control_of_temporary_files(
+def test_a_runtime_without_controls_of_temporary_files(
     use, perceptron, engines, monkeypatch
 ) -> None:
     fake = use()

@@ -1,7 +1,5 @@
 """What is said where TensorRT or the CUDA runtime is missing, or does not load."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +19,7 @@ from enginescope.backends.tensorrt.libraries import (
 )
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.records.run.job import BackendSpec
-from tests.backends.tensorrt.driving import job
+from tests.backends.tensorrt.driving import build, job, measure, report
 
 
 @pytest.fixture
@@ -113,13 +111,15 @@ def test_no_device_at_all(use, monkeypatch) -> None:
         Driver(fake.cuda).device_count()
 
 
-def test_an_error_of_cuda_is_named_and_explained(use) -> None:
+def test_an_error_of_cuda_and_a_missing_member_are_named(use) -> None:
     fake = use()
     error = fake.cuda.cudaError_t.cudaErrorInvalidValue
     with pytest.raises(BackendError, match="this: cudaErrorInvalidValue: invalid argument"):
         Driver(fake.cuda).check((error, None), "this")
     with pytest.raises(UnsupportedError, match="GPU 3: this machine shows 1"):
         Cuda(fake.cuda, 3)
+    with pytest.raises(UnsupportedError, match=r"this TensorRT has no DataType.FP3"):
+        member(fake.trt.DataType, "FP3", "type fp3")
 
 
 def test_a_runtime_that_only_runs_does_not_build(use, perceptron, engines) -> None:
@@ -131,8 +131,6 @@ def test_a_runtime_that_only_runs_does_not_build(use, perceptron, engines) -> No
 
 
 def test_a_lean_runtime_runs_what_was_built_for_it(use, perceptron, tmp_path, monkeypatch) -> None:
-    from tests.backends.tensorrt.driving import build, measure, report
-
     fake = use()
     made = report(build(job(perceptron, engine_cache=str(tmp_path), version_compatible="1")))
     path = tmp_path / "net.engine"
@@ -147,9 +145,3 @@ def test_a_lean_runtime_runs_what_was_built_for_it(use, perceptron, tmp_path, mo
     found = measure(job(path))
     assert len(found.samples[0])
     assert "W-NO-PLAN" in {one.code for one in found.notices}
-
-
-def test_a_member_that_is_not_there(use) -> None:
-    fake = use()
-    with pytest.raises(UnsupportedError, match=r"this TensorRT has no DataType.FP3"):
-        member(fake.trt.DataType, "FP3", "type fp3")

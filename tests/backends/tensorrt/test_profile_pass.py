@@ -1,7 +1,5 @@
 """Layer times: behind the gate, as trtexec takes them, and where the gate cannot be had."""
 
-from __future__ import annotations
-
 from time import monotonic
 
 import numpy as np
@@ -62,7 +60,7 @@ def test_a_driver_without_the_wait_is_said(use, perceptron, engines) -> None:
     assert "CUDA_ERROR_NOT_SUPPORTED" in notice.message
 
 
-def test_an_engine_that_waits_in_its_enqueue_opens_the_gate(
+def test_an_engine_that_waits_at_enqueue_opens_the_gate(
     use, tmp_path, engines, monkeypatch
 ) -> None:
     use()
@@ -135,13 +133,11 @@ def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> No
     use()
     raw = profiled(perceptron, engines).profile
     interval = Interval(low=0.9, high=1.1)
-    layers = tuple(
-        replace(one, median_ms=1.0, mean_ms=1.0, interval=interval) for one in raw.layers
-    )
-    count = len(layers)
+    rows = tuple(replace(one, median_ms=1.0, mean_ms=1.0, interval=interval) for one in raw.layers)
+    count = len(rows)
     given = replace(
         raw,
-        layers=layers,
+        layers=rows,
         gated_ms=0.5 * count,
         gated_interval=Interval(low=0.4 * count, high=0.6 * count),
         whole_ms=1.0 * count,

@@ -1,7 +1,5 @@
 """Real engines, built by TensorRT for RTX through the command line, on a machine without a GPU."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A trtexec for tests: a script on $TRTEXEC, and the models that go to it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -12,8 +10,6 @@ FAKE = Path(__file__).with_name("fake_trtexec.py")
 
 
 class FakeTool:
-    """The tool as it stands for one test."""
-
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.binary = folder / "trtexec"
         self.binary.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" "$@"\n')
@@ -48,7 +44,6 @@ class FakeTool:
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeTool:
-    """trtexec 8.6.1, found through $TRTEXEC."""
     folder = tmp_path / "tool"
     folder.mkdir()
     return FakeTool(folder, monkeypatch)

@@ -5,8 +5,6 @@ for. FAKE_TRTEXEC_VERSION: 8.6.1, 10.16.0, 11.1.0 …; FAKE_TRTEXEC_FAULT: see `
 FAKE_TRTEXEC_KEEP: a folder that gets the arguments and the inputs as they were read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -255,10 +253,8 @@ class Trtexec:
             ({**middle, **form, **old}, {**last, **form, **old}),
         ]
         detailed = [
-            {"Name": name, "LayerType": kind, "Inputs": [one], "Outputs": [two]}
-            for name, kind, (one, two) in zip(
-                layers, ("CaskConvolution", "Gemm"), sides, strict=True
-            )
+            {"Name": name, "LayerType": kind, "Inputs": [a], "Outputs": [b]}
+            for name, kind, (a, b) in zip(layers, ("CaskConvolution", "Gemm"), sides, strict=True)
         ]
         if not self.modern:
             return {"Layers": detailed, "Bindings": ["image", "scores"]}

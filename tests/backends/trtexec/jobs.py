@@ -1,7 +1,5 @@
 """Jobs on trtexec, measured in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +28,7 @@ def job(path: Path, *, precision: str | None = None, options: Any = None, **chan
 
 def measured(one: Job, seen: list[Progress] | None = None) -> Measured:
     found: list[Progress] = [] if seen is None else seen
-    return TrtexecBackend().execute(
-        one, lambda specs: make_feeds(specs, one.workload), found.append
-    )
+    return TrtexecBackend().execute(one, lambda spec: make_feeds(spec, one.workload), found.append)
 
 
 def codes(result: Measured) -> set[str]:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.trtexec.options import merged, split_arguments, with_arguments

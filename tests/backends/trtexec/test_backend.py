@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.registry import backend_names, load_backend, parse_backend
@@ -76,9 +74,7 @@ def test_nothing_is_imported_ahead(tool) -> None:
 
 
 def test_it_runs_models_and_engines_alone(tool) -> None:
-    one = Job(
-        subject=Subject(name="nothing", kind="synthetic"), backend=BackendSpec(name="trtexec")
-    )
+    one = Job(subject=Subject(name="none", kind="synthetic"), backend=BackendSpec(name="trtexec"))
     with pytest.raises(UnsupportedError, match="neither an ONNX model nor an engine"):
         measured(one)
 

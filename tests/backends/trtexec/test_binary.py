@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -47,10 +45,14 @@ def test_the_order_of_places(nowhere, monkeypatch, tmp_path) -> None:
     assert find_binary(str(asked)) == asked
 
 
-def test_the_users_own_folder(nowhere, monkeypatch, tmp_path) -> None:
+def test_a_path_from_the_home_folder_or_a_variable(nowhere, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     mine = executable(tmp_path / "mine")
     assert find_binary("~/mine") == mine
+    monkeypatch.setenv("TRTEXEC", str(tmp_path / "absent"))
+    with pytest.raises(UsageError) as caught:
+        find_binary()
+    assert "$TRTEXEC" in (caught.value.hint or "")
 
 
 def test_what_is_asked_for_is_never_replaced(tool, tmp_path) -> None:
@@ -66,13 +68,6 @@ def test_what_is_asked_for_is_never_replaced(tool, tmp_path) -> None:
             find_binary(str(asked))
 
 
-def test_a_variable_that_names_nothing(nowhere, monkeypatch, tmp_path) -> None:
-    monkeypatch.setenv("TRTEXEC", str(tmp_path / "absent"))
-    with pytest.raises(UsageError) as caught:
-        find_binary()
-    assert "$TRTEXEC" in (caught.value.hint or "")
-
-
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.0", "11.1.0"])
 def test_the_version_it_says(tool, text) -> None:
     tool.version(text)
@@ -84,28 +79,25 @@ def test_the_version_of_a_first_run_where_help_says_none(tool) -> None:
     assert version_of(tool.binary) == (8, 6, 1)
 
 
-def test_one_that_says_no_version(tool) -> None:
-    tool.fault("no_version")
-    with pytest.raises(UnsupportedError, match="is not a known version of trtexec"):
+@pytest.mark.parametrize(
+    ("version", "fault", "words"),
+    [
+        ("8.6.1", "no_version", "is not a known version of trtexec"),
+        ("8.5.3", "", r"of TensorRT 8\.5\.3: older than 8\.6"),
+        ("8.6.1", "loader", r"does not start.*libnvinfer\.so\.8"),
+    ],
+)
+def test_a_version_that_is_missing_or_too_old(tool, version, fault, words) -> None:
+    tool.version(version)
+    tool.fault(fault)
+    with pytest.raises(UnsupportedError, match=words) as caught:
         version_of(tool.binary)
+    assert fault != "loader" or "LD_LIBRARY_PATH" in caught.value.hint
 
 
 def test_one_that_says_nothing(tmp_path) -> None:
     with pytest.raises(UnsupportedError, match="says 'nothing'"):
         version_of(executable(tmp_path / "quiet"))
-
-
-def test_one_that_is_too_old(tool) -> None:
-    tool.version("8.5.3")
-    with pytest.raises(UnsupportedError, match=r"of TensorRT 8\.5\.3: older than 8\.6"):
-        version_of(tool.binary)
-
-
-def test_libraries_that_are_missing(tool) -> None:
-    tool.fault("loader")
-    with pytest.raises(UnsupportedError, match=r"does not start.*libnvinfer\.so\.8") as caught:
-        version_of(tool.binary)
-    assert "LD_LIBRARY_PATH" in (caught.value.hint or "")
 
 
 def test_one_that_does_not_answer(tool, monkeypatch) -> None:

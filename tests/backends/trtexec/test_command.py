@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -14,13 +12,8 @@ from tests.backends.trtexec.known_flags import taken_by
 
 VERSIONS = [(8, 6, 1), (10, 16, 0), (11, 0, 0), (11, 1, 0)]
 SWITCHES = {
-    "useCudaGraph",
-    "noCudaGraph",
-    "useSpinWait",
-    "noSpinWait",
-    "noDataTransfers",
-    "includeDataTransfers",
-    "exposeDMA",
+    *("useCudaGraph", "noCudaGraph", "useSpinWait", "noSpinWait", "noDataTransfers"),
+    *("includeDataTransfers", "exposeDMA"),
 }
 
 
@@ -60,9 +53,7 @@ def test_a_version_newer_than_what_is_known_is_said(tmp_path, engine, version) -
         (text,) = said
         assert f"TensorRT {'.'.join(map(str, version))} is newer than 11.1" in text
         as_known = command(job(engine), (11, 1, 0), tmp_path)
-        assert [name_of(one) for one in made.arguments] == [
-            name_of(one) for one in as_known.arguments
-        ]
+        assert [*map(name_of, made.arguments)] == [*map(name_of, as_known.arguments)]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +91,6 @@ def test_streams_and_pauses(tmp_path, engine) -> None:
     assert value(made, "infStreams") == "3"
     assert value(made, "idleTime") == "2.5"
     assert value(made, "iterations") == "34"  # rounds, of three queries each
-    assert made.mode is not None
     assert (made.mode.kind, made.mode.in_flight, made.mode.streams) == ("throughput", 2, 3)
 
 

@@ -1,7 +1,5 @@
 """The backend as a user runs it: a worker process, the command line, the store."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -43,7 +41,6 @@ def test_jobs_become_runs(tool, convnet, engine) -> None:
     model, plan = run_jobs(jobs, sink)
     for run in (model, plan):
         assert run.outcome.kind is OutcomeKind.OK, run.outcome
-        assert run.headline is not None
         assert run.headline.metric == "trtexec_latency"
         assert run.job.workload.mode.kind == "throughput"
         assert run.job.workload.mode.cuda_graph is True

@@ -1,7 +1,5 @@
 """The GPU while a trtexec works: stand-ins for it and for NVML."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 
@@ -26,8 +24,6 @@ def nvml_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     nvml_scenarios.use(monkeypatch, "h200")
     place = nvml_scenarios.FOLDER / "pynvml.py"
     spec = importlib.util.spec_from_file_location("pynvml", place)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "pynvml", module)
     spec.loader.exec_module(module)
@@ -42,12 +38,10 @@ def timed(engine, rule: TelemetryRule, **options: str):
 def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
     found = timed(engine, FULL)
     gpu = found.gpu
-    assert gpu is not None
     span = gpu.span("load")
     assert span == replace(gpu.span("timed"), kind="load")
     assert gpu.requests == len(found.samples[0])
     assert span.duration_ms == pytest.approx(found.wall_ms, rel=0.01)
-    assert gpu.series is not None
     inside = gpu.series.between(span.from_ms, span.to_ms)
     assert inside.time_ms.size >= 5
     assert {"sm_clock_mhz", "power_w"} <= {one.name for one in inside.channels}
@@ -63,7 +57,6 @@ def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
 
 def test_usually_only_the_clock_is_read(tool, engine, nvml_stand_in) -> None:
     found = timed(engine, TelemetryRule())
-    assert found.gpu is not None
     assert found.gpu.series is None
     assert clock_around(found.gpu.timed) is not None
     assert "power_w" not in {one.name for one in found.gpu.timed.channels}

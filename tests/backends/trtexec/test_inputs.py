@@ -1,12 +1,10 @@
 """What trtexec is fed: the arrays that every backend gets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
-from enginescope.backends.trtexec.inputs import write_inputs
+from enginescope.backends.trtexec.inputs import onnx_inputs, write_inputs
 from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import FormatError, UnsupportedError
 from enginescope.records.run.job import InputFile, InputRange, InputShape
@@ -37,15 +35,17 @@ def test_the_arrays_are_those_of_every_backend(tmp_path, convnet) -> None:
     (spec,) = [t for t in fed.tensors if t.name == "image"]
     assert spec.shape == (2, 3, 96, 96)
     assert fed.batch == 2
-    from enginescope.backends.trtexec.inputs import onnx_inputs
-
     expected = make_feeds(onnx_inputs(convnet), one.workload).arrays["image"]
     np.testing.assert_array_equal(values(tmp_path, "<f4").reshape(expected.shape), expected)
 
 
-def test_a_static_model_is_given_no_shapes(tmp_path) -> None:
+def test_a_static_model_has_no_shapes(tmp_path) -> None:
     _, arguments = written(job(models.relu(tmp_path / "m.onnx")), NEW, tmp_path)
     assert [one.partition("=")[0] for one in arguments] == ["--loadInputs"]
+    one = job(models.relu(tmp_path / "m.onnx"), options={"input_formats": "fp16:chw"})
+    fed, arguments = written(one, NEW, tmp_path)
+    assert arguments == []
+    assert [notice.code for notice in fed.notices] == ["I-OWN-FILL"]
 
 
 def test_int64_is_narrowed_where_tensorrt_has_none(tmp_path) -> None:
@@ -69,12 +69,7 @@ def test_int64_that_does_not_fit(tmp_path) -> None:
 
 
 def test_doubles_are_what_the_parser_makes_of_them(tmp_path) -> None:
-    path = models.write(
-        tmp_path / "m.onnx",
-        [helper.make_node("Relu", ["x"], ["y"], name="relu")],
-        [models.info("x", TensorProto.DOUBLE, 1, 8)],
-        [models.info("y", TensorProto.DOUBLE, 1, 8)],
-    )
+    path = models.relu(tmp_path / "m.onnx", TensorProto.DOUBLE)
     written(job(path), NEW, tmp_path)
     assert values(tmp_path, "<f4").size == 8
 
@@ -100,21 +95,9 @@ def test_strings_and_sequences_are_not_for_tensorrt(tmp_path) -> None:
 
 
 def test_a_name_that_trtexec_would_split(tmp_path) -> None:
-    path = models.write(
-        tmp_path / "m.onnx",
-        [helper.make_node("Relu", ["a,b"], ["y"], name="relu")],
-        [models.info("a,b", TensorProto.FLOAT, 1, 8)],
-        [models.info("y", TensorProto.FLOAT, 1, 8)],
-    )
+    path = models.relu(tmp_path / "m.onnx", x="a,b")
     with pytest.raises(UnsupportedError, match="comma"):
         written(job(path), NEW, tmp_path)
-
-
-def test_chosen_formats_leave_the_fill_to_trtexec(tmp_path) -> None:
-    one = job(models.relu(tmp_path / "m.onnx"), options={"input_formats": "fp16:chw"})
-    fed, arguments = written(one, NEW, tmp_path)
-    assert arguments == []
-    assert [notice.code for notice in fed.notices] == ["I-OWN-FILL"]
 
 
 def test_an_engine_fills_itself(tmp_path, engine) -> None:

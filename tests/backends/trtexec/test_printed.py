@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.backends.trtexec.process import (
     bindings,
     capture_failed,
@@ -36,12 +34,9 @@ def test_a_recorded_log(data) -> None:
         idle_ms=0.0,
     )
     inputs, outputs = bindings(raw.decode())
-    assert [(one.name, one.shape, one.dtype) for one in inputs] == [
-        ("input", (1, 3, 224, 224), None)
-    ]
+    assert [(t.name, t.shape, t.dtype) for t in inputs] == [("input", (1, 3, 224, 224), None)]
     assert [(one.name, one.shape) for one in outputs] == [("output", (1, 1000))]
     warm_up = warm_up_report(raw.decode())
-    assert warm_up is not None
     assert (warm_up.iterations, warm_up.duration_ms, warm_up.ended_by) == (2694, 500.0, "fixed")
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
@@ -24,11 +22,9 @@ def ignore(_: Progress) -> None:
 
 
 def test_both_streams_in_one_log_and_on_standard_error(tmp_path, capsys) -> None:
-    ended = run(
-        [script(tmp_path / "t", "echo one; echo two >&2; exit 3")], 0.0, ignore, profiles=True
-    )
-    assert ended == (3, "one\ntwo\n")
-    assert capsys.readouterr().err == "one\ntwo\n"
+    ended = run([script(tmp_path / "t", "echo 1; echo 2 >&2; exit 3")], 0.0, ignore, profiles=True)
+    assert ended == (3, "1\n2\n")
+    assert capsys.readouterr().err == "1\n2\n"
 
 
 def test_a_signal_is_a_negative_status(tmp_path) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.trtexec.command import check_options, write_options
@@ -60,29 +58,16 @@ def flags_of(version, subject: Subject = MODEL, precision: str | None = None, **
 #: What a version has no flag for.
 REFUSED = {
     (8, 6, 1): {
-        "build_route",
-        "max_num_tactics",
-        "tiling_optimization_level",
-        "l2_limit_for_tiling",
-        "strip_plan",
-        "weight_streaming",
-        "error_on_timing_cache_miss",
-        "disable_compilation_cache",
-        "monitor_memory",
-        "distributive_independence",
-        "strongly_typed",
-        "plugin_override",
-        "refit_from",
-        "profile_index",
-        "allocation",
-        "weight_streaming_budget",
+        *("build_route", "max_num_tactics", "tiling_optimization_level"),
+        *("l2_limit_for_tiling", "strip_plan", "weight_streaming"),
+        *("error_on_timing_cache_miss", "disable_compilation_cache", "monitor_memory"),
+        *("distributive_independence", "strongly_typed", "plugin_override", "refit_from"),
+        *("profile_index", "allocation", "weight_streaming_budget"),
     },
     (10, 16, 0): {"build_route"},
     (11, 1, 0): {
-        "calibration_cache",
-        "precision_constraints",
-        "layer_precisions",
-        "layer_output_types",
+        *("calibration_cache", "precision_constraints", "layer_precisions"),
+        *("layer_output_types",),
     },
 }
 #: What is that version's way already.
@@ -210,21 +195,20 @@ def test_what_a_version_cannot_do(version, option, why) -> None:
         flags_of(version, **option)
 
 
-def test_a_precision_on_11_names_the_way_to_get_it() -> None:
+def test_a_precision_that_a_version_lacks() -> None:
     with pytest.raises(UnsupportedError, match="--fp16 is gone") as caught:
         flags_of((11, 1, 0), precision="fp16")
     assert "modelopt.onnx.autocast" in (caught.value.hint or "")
-
-
-def test_a_precision_that_came_later() -> None:
     with pytest.raises(UnsupportedError, match=r"no --bf16: it came with 9\.0"):
         flags_of((8, 6, 1), precision="bf16")
 
 
-def test_an_engine_takes_no_build_options() -> None:
+def test_an_engine_takes_no_build_options_and_its_own_are_no_flags() -> None:
     assert flags_of((10, 16, 0), ENGINE, device="1") == ["--device=1"]
     with pytest.raises(UnsupportedError, match=r"precision fp16, workspace for net\.engine"):
         flags_of((10, 16, 0), ENGINE, "fp16", workspace="1GiB", device="1")
+    assert set(OWN) == {"binary", "args"}
+    assert flags_of((8, 6, 1), ENGINE, binary="trtexec", args="--avgRuns=3") == []
 
 
 @pytest.mark.parametrize("key", WITHOUT_FLAG)
@@ -268,8 +252,3 @@ def test_precisions_are_checked() -> None:
         check_options(
             BackendSpec(name="trtexec", precision="fp16", options={"strongly_typed": "1"})
         )
-
-
-def test_its_own_options_are_no_flags() -> None:
-    assert set(OWN) == {"binary", "args"}
-    assert flags_of((8, 6, 1), ENGINE, binary="trtexec", args="--avgRuns=3") == []

@@ -1,7 +1,5 @@
 """Hand-made command lines and runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -80,7 +78,6 @@ PROFILE = Profile(
 
 
 def measured(asked: Settings, **changes: Any) -> Run:
-    """A run as the device wing hands it back."""
     stamps = trace()
     kind = "engine" if asked.load_engine else "onnx"
     subject = Subject(name="model", kind=kind, path=asked.model, size_bytes=3 * 2**20)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.arguments import read_arguments, wants_help
@@ -9,13 +7,17 @@ from tests.compat.trtexec.runs import version
 TRT10 = version("10.16.1")
 
 
-def test_values_and_switches() -> None:
+def test_values_switches_and_aliases() -> None:
     found = read_arguments(["--onnx=a=b.onnx", "--fp16", "--int8=true", "--es-store=runs"], TRT10)
     assert found.text("--onnx") == "a=b.onnx"
     assert found.has("--fp16")
     assert found.has("--int8")
     assert found.text("--fp16", "x") == ""
     assert found.store == "runs"
+    found = read_arguments(["--streams=3", "--vc"], TRT10)
+    assert found.integer("--infStreams", 1) == 3
+    assert found.has("--versionCompatible")
+    assert found.warnings == ("--streams is deprecated; use --infStreams",)
 
 
 def test_a_tilde_is_the_home_folder(monkeypatch) -> None:
@@ -23,13 +25,6 @@ def test_a_tilde_is_the_home_folder(monkeypatch) -> None:
     found = read_arguments(["--onnx=~/model.onnx", "--tempdir=~"], TRT10)
     assert found.text("--onnx") == "/home/someone/model.onnx"
     assert found.text("--tempdir") == "~"
-
-
-def test_an_alias_stands_for_its_flag() -> None:
-    found = read_arguments(["--streams=3", "--vc"], TRT10)
-    assert found.integer("--infStreams", 1) == 3
-    assert found.has("--versionCompatible")
-    assert found.warnings == ("--streams is deprecated; use --infStreams",)
 
 
 @pytest.mark.parametrize("value", ["false", "0", "off", "no", ""])

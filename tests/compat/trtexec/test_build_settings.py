@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import UsageError
@@ -15,6 +13,7 @@ def options(*flags: str, trt: str = "10.16.1") -> dict[str, str]:
 
 def test_the_defaults_are_trtexecs() -> None:
     assert options() == {"profiling_verbosity": "layer_names_only", "log_level": "info"}
+    assert "max_aux_streams" not in options("--maxAuxStreams=-1")
 
 
 def test_flags_with_a_value_and_switches() -> None:
@@ -42,10 +41,6 @@ def test_flags_with_a_value_and_switches() -> None:
     assert found["log_level"] == "verbose"
 
 
-def test_the_librarys_own_choice_is_left_to_it() -> None:
-    assert "max_aux_streams" not in options("--maxAuxStreams=-1")
-
-
 def test_sizes_of_pools() -> None:
     found = options("--memPoolSize=workspace:1G,dlaSRAM:0.5,tacticSharedMem:512K")
     assert found["memory_pools"] == (
@@ -55,7 +50,7 @@ def test_sizes_of_pools() -> None:
 
 
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.1"])
-def test_mebibytes_are_what_they_say(text: str) -> None:
+def test_mebibytes_are_what_they_say(text) -> None:
     found = settings("--memPoolSize=workspace:4096MiB", trt=text)
     assert found.options["memory_pools"] == f"workspace:{4096 * 2**20}B"
 
@@ -106,12 +101,15 @@ def test_words_become_the_backends_own() -> None:
     assert found["strongly_typed"] == found["weight_streaming"] == "1"
 
 
-def test_stripped_weights() -> None:
+def test_stripped_weights_and_plugins() -> None:
     assert "refit" not in options("--stripWeights")
     assert options("--stripWeights")["refit_identical"] == "1"
     assert options("--weightless")["strip_plan"] == "1"
     assert "refit_identical" not in options("--stripWeights", "--refit")
     assert options("--stripAllWeights")["refit"] == "1"
+    found = options("--staticPlugins=a.so", "--dynamicPlugins=b.so", "--setPluginsToSerialize=b.so")
+    assert found["plugins"] == "a.so,b.so"
+    assert found["serialize_plugins"] == "b.so"
 
 
 @pytest.mark.parametrize(
@@ -120,12 +118,6 @@ def test_stripped_weights() -> None:
 )
 def test_the_budget_of_streamed_weights(given, wanted) -> None:
     assert options(f"--weightStreamingBudget={given}")["weight_streaming_budget"] == wanted
-
-
-def test_plugins() -> None:
-    found = options("--staticPlugins=a.so", "--dynamicPlugins=b.so", "--setPluginsToSerialize=b.so")
-    assert found["plugins"] == "a.so,b.so"
-    assert found["serialize_plugins"] == "b.so"
 
 
 def test_precisions_are_joined() -> None:

@@ -1,7 +1,5 @@
 """A command line of trtexec, checked anywhere and written for a version."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.arguments import check, check_known, checked_line
@@ -60,7 +58,7 @@ def test_a_wrong_flag_is_named_without_any_tensorrt() -> None:
 
 
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.1", "11.1.0"])
-def test_every_refused_flag_says_why_and_what_to_do(text: str) -> None:
+def test_every_refused_flag_says_why_and_what_to_do(text) -> None:
     flags = [flag for flag in all_flags().values() if flag.is_in(version(text).release)]
     refused = [flag for flag in flags if flag.is_refused]
     assert refused
@@ -73,7 +71,7 @@ def test_every_refused_flag_says_why_and_what_to_do(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.1", "11.1.0"])
-def test_values_as_the_versions_accept_them(text: str) -> None:
+def test_values_as_the_versions_accept_them(text) -> None:
     assert states(("--plugins", "--memPoolSize=workspace:4096MiB"), text) == {
         "--plugins": "without effect",
         "--memPoolSize=workspace:4096MiB": "accepted",

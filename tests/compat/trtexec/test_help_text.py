@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -24,7 +22,7 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
     taken, _, refused = help_text(version(text)).partition("Not supported")
     listed = {
-        line[2:].split()[0].partition("=")[0] for line in taken.split("\n") if line[:4] == "  --"
+        row[2:].split()[0].partition("=")[0] for row in taken.split("\n") if row[:4] == "  --"
     }
     flags = [one for one in all_flags().values() if one.is_in(version(text).release)]
     own = {STORE_FLAG, CHECK_FLAG, VERSION_FLAG}

@@ -1,7 +1,5 @@
 """What ``enginescope process`` left on an H200 with TensorRT 8.6, read back without a GPU."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path
@@ -19,7 +17,6 @@ STEM = "small_convnet.onnx.engine"
 
 @pytest.fixture
 def folder(data: Path, tmp_path: Path) -> Path:
-    """The recorded files, unpacked."""
     for file in (data / "trt86-h200-process").iterdir():
         content = file.read_bytes()
         packed = file.suffix == ".gz"
@@ -37,7 +34,6 @@ def test_the_files_become_one_run_with_the_printed_figures(folder) -> None:
     found = import_artifacts([folder])
     (run,) = found.runs
     assert not found.skipped
-    assert run.tool is not None
     assert run.tool.passed
     assert run.tool.tool_version == "8.6.0"
     view = RunView(run)
@@ -53,13 +49,11 @@ def test_the_files_become_one_run_with_the_printed_figures(folder) -> None:
         assert ours.mean_ms == pytest.approx(printed.mean_ms, rel=1e-5)
         for p, value in printed.percentiles:
             percentile = ours.percentile(p)
-            assert percentile is not None
             assert percentile.value_ms == pytest.approx(value, rel=2e-6)
 
 
 def test_throughput_follows_from_the_times_alone(folder, times) -> None:
     (run,) = import_artifacts([folder]).runs
-    assert run.tool is not None
     span_ms = times[-1]["endD2hMs"] - times[0]["startH2dMs"]
     assert 1e3 * len(times) / span_ms == pytest.approx(run.tool.throughput_per_s, rel=1e-5)
 
@@ -83,12 +77,9 @@ def test_times_hold_what_trtexec_writes_and_more(times) -> None:
 
 def test_layers_of_the_profile_are_those_of_the_plan(folder) -> None:
     (run,) = import_artifacts([folder]).runs
-    assert run.profile is not None
-    assert run.plan is not None
     assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
     view = RunView(run)
     found = view.layer_sum
-    assert found is not None
     assert found.ratio == pytest.approx(1)  # without what the profiler added to each layer
     assert 1 < found.raw_ms / found.whole_ms < 4
     assert 0 < found.profiler_ms < found.raw_ms / len(run.profile.layers)
@@ -99,7 +90,6 @@ def test_metadata_is_in_the_form_of_trex(folder, step) -> None:
     path = folder / f"{STEM}.{step}.metadata.json"
     report, notices = parse_trex_metadata(path.read_bytes(), path.name)
     assert notices == ()
-    assert report.device is not None
     assert report.device.name == "NVIDIA H200"
     if step == "profile":
         assert {one.metric for one in report.summaries} >= {"trtexec_latency", "gpu_compute"}

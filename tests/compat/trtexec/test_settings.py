@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.arguments import flags_of_loaded
@@ -9,12 +7,9 @@ from enginescope.records.run.job import InputFile, InputShape
 from tests.compat.trtexec.runs import settings, version
 
 
-def test_the_defaults_of_tensorrt_8_and_10() -> None:
+def test_the_defaults_flipped_in_11() -> None:
     for trt in ("8.6.1", "10.16.1"):
         assert settings(trt=trt).timing == Timing()
-
-
-def test_the_defaults_flipped_in_11() -> None:
     timing = settings(trt="11.1.0").timing
     assert timing == Timing(transfers=False, spin_wait=True, cuda_graph=True)
     flags = ("--includeDataTransfers", "--noSpinWait", "--noCudaGraph")
@@ -71,21 +66,17 @@ def test_shapes_to_run_with() -> None:
     assert "opt_shapes" not in loaded.options
 
 
-def test_input_files() -> None:
+def test_files_platform_and_model() -> None:
     found = settings("--loadInputs=x:a.raw,'y:0':b.raw")
     assert found.files == (InputFile(name="x", path="a.raw"), InputFile(name="y:0", path="b.raw"))
-
-
-def test_another_platform_skips_the_inference() -> None:
     assert settings("--runtimePlatform=WindowsAMD64").skip_inference
     assert not settings("--runtimePlatform=SameAsBuild").skip_inference
     assert settings("--buildOnly", trt="8.6.1").skip_inference
-
-
-def test_a_model_beside_an_engine_is_passed_over() -> None:
     found = settings("--onnx=m.onnx", "--loadEngine=e.plan")
     assert found.model == "e.plan"
     assert found.warnings == ("--onnx has no effect with --loadEngine",)
+    with pytest.raises(UsageError, match="neither a model nor an engine"):
+        settings(model="--fp16")
 
 
 def test_what_decides_a_build_is_passed_over_beside_an_engine() -> None:
@@ -170,8 +161,3 @@ def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
 def test_what_cannot_be_is_refused(flags, message) -> None:
     with pytest.raises(UsageError, match=message):
         settings(*flags)
-
-
-def test_neither_model_nor_engine() -> None:
-    with pytest.raises(UsageError, match="neither a model nor an engine"):
-        settings(model="--fp16")

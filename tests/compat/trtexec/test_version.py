@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.arguments import parse_version
@@ -18,14 +16,12 @@ from enginescope.formats.log_facts import version_text
 )
 def test_a_version_is_printed_as_the_parser_reads_it(text, number, shown) -> None:
     version = parse_version(text)
-    assert version is not None
     assert version.number == number
     assert str(version) == version_text(str(number)) == shown
 
 
 def test_versions_compare_as_numbers() -> None:
     version = parse_version("10.13.2.6")
-    assert version is not None
     assert version.at_least(9)
     assert version.at_least(10, 13, 2)
     assert not version.at_least(10, 13, 3)

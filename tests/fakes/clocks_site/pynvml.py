@@ -6,8 +6,6 @@ process sets there is seen by all, and every call that changes something is note
 
 # ruff: noqa: N802, N816 - the names are NVML's
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -42,8 +42,6 @@ MIB = 1 << 20
 
 
 class NVMLError(Exception):
-    """Any error, with NVML's number."""
-
     def __init__(self, value: int) -> None:
         super().__init__(f"NVML error {value}")
         self.value = value

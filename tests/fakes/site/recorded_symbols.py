@@ -1,7 +1,5 @@
 """What the real bindings have, by version: the lists in ``tests/data/tensorrt-symbols``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,17 +23,10 @@ CUDA = "cuda-bindings-13.4.4.json"
 class Surface:
     """Public names of a version of the bindings.
 
-    Attributes
-    ----------
-    members : dict
-        Class -> its public names.
-    enums : dict
-        Enumeration -> {name: value}; a value is ``None`` where only the names are known.
-    parameters : dict
-        ``Class.method`` -> names of its parameters, where the bindings tell them.
-    functions : set of str
-    whole : set of str
-        Classes whose list is of the real bindings, not of their sources.
+    Attributes:
+        enums: Enumeration -> {name: value}; a value is ``None`` where only the names are known.
+        parameters: ``Class.method`` -> names of its parameters, where the bindings tell them.
+        whole: Classes whose list is of the real bindings, not of their sources.
     """
 
     members: dict[str, set[str]] = field(default_factory=dict)
@@ -44,15 +35,11 @@ class Surface:
     functions: set[str] = field(default_factory=set)
     whole: set[str] = field(default_factory=set)
 
-    @property
-    def classes(self) -> set[str]:
-        """Names of all classes, enumerations included."""
-        return set(self.members) | set(self.enums)
+    classes = property(lambda self: set(self.members) | set(self.enums))
 
 
 @lru_cache
 def read(name: str) -> dict[str, Any]:
-    """Return a recorded list."""
     return json.loads((DATA / name).read_text(encoding="utf-8"))
 
 
@@ -73,7 +60,6 @@ def surface(version: str) -> Surface:
 
 @lru_cache
 def cuda_surface() -> Surface:
-    """Return what ``cuda.bindings.runtime`` has."""
     return of_dump(read(CUDA))
 
 

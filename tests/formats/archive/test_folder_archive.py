@@ -1,7 +1,5 @@
 """A folder with a sealed manifest: any change of any file is found and named."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

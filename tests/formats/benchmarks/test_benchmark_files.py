@@ -1,7 +1,5 @@
 """Files of hyperfine, Google Benchmark and nvbench as runs: tool, unit, samples or printed only."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from copy import deepcopy
@@ -270,9 +268,7 @@ def test_a_state_without_times_does_not_lose_the_others(tmp_path) -> None:
     value["benchmarks"][0]["states"][0]["summaries"] = []
     runs = imported(written(tmp_path, value))
     assert "copy Size=256" not in runs
-    (notice,) = (
-        each for each in runs["copy Size=512"].notices if each.code == "I-BENCHMARKS-SKIPPED"
-    )
+    (notice,) = (n for n in runs["copy Size=512"].notices if n.code == "I-BENCHMARKS-SKIPPED")
     assert "no times of copy Size=256" in notice.message
     for bench in value["benchmarks"]:
         for state in bench["states"] or ():
@@ -290,9 +286,7 @@ def test_a_compressed_file_opens_like_the_file_inside(data, tmp_path) -> None:
 
 def test_two_files_of_many_benchmarks_compare_by_name(tmp_path, capsys) -> None:
     def report(name: str, **times: float) -> str:
-        entries = [
-            {"name": each, "real_time": time, "time_unit": "ms"} for each, time in times.items()
-        ]
+        entries = [{"name": name, "real_time": ms, "time_unit": "ms"} for name, ms in times.items()]
         path = tmp_path / name
         path.write_text(json.dumps({"benchmarks": entries}))
         return str(path)

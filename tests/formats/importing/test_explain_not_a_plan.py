@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +21,7 @@ METADATA = {"performance_summary": {"Throughput": 5.0}, "device_information": {}
         ("net.engine", "ftrt", "is not a JSON file", "--exportLayerInfo"),
     ],
 )
-def test_a_file_of_another_kind_is_named(
-    tmp_path: Path, name: str, data: str, said: str, hint: str
-) -> None:
+def test_a_file_of_another_kind_is_named(tmp_path, name, data, said, hint) -> None:
     path = tmp_path / name
     path.write_text(data)
     with pytest.raises(UsageError) as caught:
@@ -35,7 +30,7 @@ def test_a_file_of_another_kind_is_named(
     assert hint in (caught.value.hint or "")
 
 
-def test_json_of_no_known_kind_is_no_plan(tmp_path: Path) -> None:
+def test_json_of_no_known_kind_is_no_plan(tmp_path) -> None:
     path = tmp_path / "other.json"
     path.write_text('{"hello": 1}')
     with pytest.raises(FormatError, match="there are no layers"):

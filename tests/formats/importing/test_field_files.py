@@ -1,7 +1,5 @@
 """Files as they lie in public repositories: each opens with its tool, its version, its figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -95,7 +93,7 @@ def figures(run: Run) -> dict[str, float | None]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_opens_with_its_tool_version_and_figures(field: Path, name: str) -> None:
+def test_a_file_opens_with_its_tool_version_and_figures(field, name) -> None:
     found = import_artifacts([field / name])
     assert found.skipped == ()
     for run, (backend, tool, version, stated) in zip(found.runs, FILES[name], strict=True):
@@ -110,12 +108,12 @@ def test_a_file_opens_with_its_tool_version_and_figures(field: Path, name: str) 
                 assert [one.name for one in run.environment.devices if gpu in one.name]
 
 
-def test_every_file_of_the_index_is_in_the_table(field: Path) -> None:
+def test_every_file_of_the_index_is_in_the_table(field) -> None:
     rows = (field / "INDEX.tsv").read_text().splitlines()[1:]
     assert {row.partition("\t")[0] for row in rows} == FILES.keys()
 
 
-def test_the_version_pair_has_a_slower_host_and_the_same_gpu(field: Path) -> None:
+def test_the_version_pair_has_a_slower_host_and_the_same_gpu(field) -> None:
     logs = [field / f"{name}_rtx6000ada_trtexec_default.log" for name in ("trt10.14", "trt10.16.0")]
     sides = [import_artifacts([log]).runs for log in logs]
     found = compare_sides(named(*sides))
@@ -136,7 +134,7 @@ def test_the_version_pair_has_a_slower_host_and_the_same_gpu(field: Path) -> Non
     assert rows["engine_size"] == (13183116, 13180914)
 
 
-def test_the_plans_of_the_version_pair_differ_in_tactics_alone(field: Path, tmp_path: Path) -> None:
+def test_the_plans_of_the_version_pair_differ_in_tactics_alone(field, tmp_path) -> None:
     for side, name in (("old", "trt10.14"), ("new", "trt10.16.0")):
         (tmp_path / side).mkdir()
         for ending, end in (("trtexec_default.log", "log"), ("exportLayerInfo.json", "graph.json")):
@@ -148,7 +146,7 @@ def test_the_plans_of_the_version_pair_differ_in_tactics_alone(field: Path, tmp_
     assert {change for one in layers.layers for change in one.changes} == {"tactic"}
 
 
-def test_plan_and_layer_times_of_a_script_join(field: Path) -> None:
+def test_plan_and_layer_times_of_a_script_join(field) -> None:
     names = ("engine_info", "layer_latency")
     (run,) = import_artifacts([field / f"trt10_onnx_mobilenet_v2_{one}.json" for one in names]).runs
     rows = RunView(run).layers

@@ -1,7 +1,5 @@
 """Files of strangers: every summary layout behind every prefix, and every container around JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -130,7 +128,7 @@ def only(folder: Path, text: str, name: str = "x.txt") -> Run:
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_behind_every_prefix(tmp_path: Path, layout: str, prefix: str) -> None:
+def test_every_layout_behind_every_prefix(tmp_path, layout, prefix) -> None:
     run = only(tmp_path, PREFIXES[prefix](LAYOUTS[layout]))
     figures = {
         one.metric: (one.median_ms, dict(one.percentiles)[99.0])
@@ -156,7 +154,7 @@ def test_every_layout_behind_every_prefix(tmp_path: Path, layout: str, prefix: s
     ],
     ids=["indented rests", "levels", "cut anywhere", "one line", "two lines of a README"],
 )
-def test_wrapped_and_joined_summaries(tmp_path: Path, text: str) -> None:
+def test_wrapped_and_joined_summaries(tmp_path, text) -> None:
     by_metric = {one.metric: one for one in only(tmp_path, text).tool.summaries}
     assert by_metric["gpu_compute"].median_ms == 4.25
     assert by_metric["trtexec_latency"].median_ms == 5
@@ -171,7 +169,7 @@ def test_wrapped_and_joined_summaries(tmp_path: Path, text: str) -> None:
         "Throughput was 300.5 fps",
     ],
 )
-def test_figures_that_are_not_read_are_named(tmp_path: Path, line: str) -> None:
+def test_figures_that_are_not_read_are_named(tmp_path, line) -> None:
     start = "&&&& RUNNING TensorRT.trtexec # trtexec --onnx=m.onnx\n"
     run = only(tmp_path, start + line + "\n")
     (notice,) = (one for one in run.notices if one.code == "W-FIGURES-UNREAD")
@@ -181,7 +179,7 @@ def test_figures_that_are_not_read_are_named(tmp_path: Path, line: str) -> None:
     assert line[:60] in str(refused.value)
 
 
-def test_a_metric_of_a_later_version_is_named(tmp_path: Path) -> None:
+def test_a_metric_of_a_later_version_is_named(tmp_path) -> None:
     text = TRT_11_5 + "Graph Launch Time: min = 1 ms, max = 2 ms, mean = 1 ms, median = 1 ms\n"
     run = only(tmp_path, text)
     assert [one.code for one in run.notices] == ["W-FIGURES-UNREAD"]
@@ -203,13 +201,13 @@ PROFILE = [{"count": 2}, {"name": "a", "timeMs": 2.0, "averageMs": 1.0, "percent
     ],
     ids=["dashes", "lines", "string", "in a field", "Markdown"],
 )
-def test_plans_in_containers(tmp_path: Path, text: str) -> None:
+def test_plans_in_containers(tmp_path, text) -> None:
     assert len(only(tmp_path, text).plan.layers) == 2
     assert len(read_plan_files(PlanFiles(plan=tmp_path / "x.txt")).plan.layers) == 2
 
 
 @pytest.mark.parametrize("joint", ["\n", "", ",\n", "\n\n--- batch ---\n"])
-def test_documents_one_after_another_are_runs_of_their_own(tmp_path: Path, joint: str) -> None:
+def test_documents_one_after_another_are_runs_of_their_own(tmp_path, joint) -> None:
     parts = [times.records(count) for count in (3, 4, 5)]
     found = imported(tmp_path, joint.join(json.dumps(part) for part in parts))
     assert [len(run.samples[0]) for run in found.runs] == [3, 4, 5]
@@ -217,20 +215,20 @@ def test_documents_one_after_another_are_runs_of_their_own(tmp_path: Path, joint
     assert (entry.kinds, entry.read) == (("trtexec_times",), ("3 documents", "12 samples"))
 
 
-def test_the_last_of_several_documents_may_be_cut_off(tmp_path: Path) -> None:
+def test_the_last_of_several_documents_may_be_cut_off(tmp_path) -> None:
     text = json.dumps(times.records(3)) + "\n" + json.dumps(times.records(5))[:-40]
     found = imported(tmp_path, text)
     assert [len(run.samples[0]) for run in found.runs] == [3, 4]
     assert "W-TRUNCATED" in found.ledger[0].left_out
 
 
-def test_documents_of_several_kinds_make_one_run(tmp_path: Path) -> None:
+def test_documents_of_several_kinds_make_one_run(tmp_path) -> None:
     text = json.dumps(PROFILE) + "\n" + json.dumps({"Layers": [PLAN_LAYER]})
     run = only(tmp_path, text)
     assert (len(run.plan.layers), run.profile.iterations) == (1, 2)
 
 
-def test_a_bad_file_does_not_lose_the_others(tmp_path: Path) -> None:
+def test_a_bad_file_does_not_lose_the_others(tmp_path) -> None:
     (tmp_path / "bad.json").write_text(json.dumps([{"name": ["a"], "latencyMs": {}}]))
     (tmp_path / "good.json").write_text(json.dumps(times.records(3)))
     found = import_artifacts([tmp_path])
@@ -255,7 +253,7 @@ def enqueue_of(run: Run) -> float | None:
     return None if series is None else float(series.values_ms.mean())
 
 
-def test_what_a_stamp_means_is_decided_by_the_file(tmp_path: Path) -> None:
+def test_what_a_stamp_means_is_decided_by_the_file(tmp_path) -> None:
     run = only(tmp_path, json.dumps(swapped(10)))
     assert enqueue_of(run) == pytest.approx(4.5)
     assert "I-STAMPS-SWAPPED" in {one.code for one in run.notices}
@@ -271,7 +269,7 @@ def test_what_a_stamp_means_is_decided_by_the_file(tmp_path: Path) -> None:
     assert enqueue_of(only(tmp_path, json.dumps(neither))) is None
 
 
-def test_each_process_of_a_log_has_its_own_times_and_warm_up(tmp_path: Path) -> None:
+def test_each_process_of_a_log_has_its_own_times_and_warm_up(tmp_path) -> None:
     log = "".join(
         f"&&&& RUNNING TensorRT.trtexec # trtexec --exportTimes=t.json\n"
         f"[I] Warmup completed {warmup} queries over 100 ms\n"
@@ -290,7 +288,7 @@ def test_each_process_of_a_log_has_its_own_times_and_warm_up(tmp_path: Path) -> 
     ]
 
 
-def test_files_of_one_run_that_contradict_each_other(tmp_path: Path) -> None:
+def test_files_of_one_run_that_contradict_each_other(tmp_path) -> None:
     (tmp_path / "net.log").write_text(
         "&&&& RUNNING TensorRT.trtexec # trtexec\n[I] Timing trace has 50 queries over 1 s\n"
         + TRT_11_5
@@ -314,7 +312,7 @@ def cases(shared: Path) -> Path:
     return folder
 
 
-def test_the_cases(shared: Path) -> None:
+def test_the_cases(shared) -> None:
     folder = cases(shared)
 
     def medians(name: str) -> list[dict[str, float | None]]:
@@ -349,7 +347,7 @@ def test_the_cases(shared: Path) -> None:
     assert [layer.name for layer in plan.layers] == ["q_myl0", "g_myl1"]
 
 
-def test_several_summaries_of_a_page_are_runs_of_their_own(tmp_path: Path) -> None:
+def test_several_summaries_of_a_page_are_runs_of_their_own(tmp_path) -> None:
     page = "".join(
         f"## Batch {batch}\n```\n{TRT_11_5.replace('200 qps', f'{batch} qps')}```\n"
         for batch in (1, 4, 8)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -30,7 +28,7 @@ from enginescope.records.plan.build import ToolReport
         ("Graphics.json", "Graphics"),
     ],
 )
-def test_stems(path: str, stem: str) -> None:
+def test_stems(path, stem) -> None:
     assert stem_of(Path(path)) == stem
 
 
@@ -56,17 +54,21 @@ def test_one_group_for_each_stem_and_folder() -> None:
         ("net", ["net.times.json"]),
         ("other", ["other.graph.json"]),
     ]
-
-
-def test_a_folder_whose_files_have_no_stem() -> None:
     assert names(
         item("yolo/times.json", ArtifactKind.TIMES),
         item("yolo/profile.json", ArtifactKind.PROFILE),
         item("yolo/trtexec_stdout.log", ArtifactKind.TRTEXEC_LOG),
     ) == [("yolo", ["times.json", "profile.json", "trtexec_stdout.log"])]
+    assert names(
+        item("d/net.times.json", ArtifactKind.TIMES), item("d/net_timing.json", ArtifactKind.TIMES)
+    ) == [("net", ["net.times.json"]), ("net_timing.json", ["net_timing.json"])]
+    assert names(
+        item("d/net.profile.json", ArtifactKind.ORT_PROFILE),
+        item("d/net.times.json", ArtifactKind.TIMES),
+    ) == [("net", ["net.times.json"]), ("net", ["net.profile.json"])]
 
 
-def test_a_log_takes_what_its_command_line_exported() -> None:
+def test_a_log_takes_files_of_its_name_then_what_its_command_line_exported() -> None:
     command = 'trtexec --exportTimes=out/a1.json --exportProfile="C:\\x\\b2.json" --fp16'
     assert names(
         item("d/run7.log", ArtifactKind.TRTEXEC_LOG, command),
@@ -74,28 +76,12 @@ def test_a_log_takes_what_its_command_line_exported() -> None:
         item("d/b2.json", ArtifactKind.PROFILE),
         item("d/c3.json", ArtifactKind.PLAN),
     ) == [("run7", ["run7.log", "a1.json", "b2.json"]), ("c3", ["c3.json"])]
-
-
-def test_a_file_of_the_logs_own_name_goes_before_its_command_line() -> None:
     command = "trtexec --exportTimes=old.timing.json"
     assert names(
         item("d/new.profile.log", ArtifactKind.TRTEXEC_LOG, command),
         item("d/new.timing.json", ArtifactKind.TIMES),
         item("d/old.timing.json", ArtifactKind.TIMES),
     ) == [("new", ["new.profile.log", "new.timing.json"]), ("old", ["old.timing.json"])]
-
-
-def test_two_files_of_one_kind_are_two_runs() -> None:
-    assert names(
-        item("d/net.times.json", ArtifactKind.TIMES), item("d/net_timing.json", ArtifactKind.TIMES)
-    ) == [("net", ["net.times.json"]), ("net_timing.json", ["net_timing.json"])]
-
-
-def test_profiles_of_onnx_runtime_stay_alone() -> None:
-    assert names(
-        item("d/net.profile.json", ArtifactKind.ORT_PROFILE),
-        item("d/net.times.json", ArtifactKind.TIMES),
-    ) == [("net", ["net.times.json"]), ("net", ["net.profile.json"])]
 
 
 def test_exported_names() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.formats.importing.import_options import (
@@ -41,9 +39,6 @@ def test_a_workload() -> None:
     assert (workload.stop.duration_ms, workload.stop.min_samples) == (3000.0, 10)
     assert workload.stop.precision_pct is None
     assert workload.mode == Mode(in_flight=None, transfers=False, cuda_graph=True, streams=2)
-
-
-def test_nothing_is_known_without_options() -> None:
     workload = workload_of(None, None)
     assert (workload.batch, workload.stop.duration_ms) == (None, None)
     assert workload.mode == Mode(in_flight=None)
@@ -57,7 +52,7 @@ def test_nothing_is_known_without_options() -> None:
         ("model", ()),
     ],
 )
-def test_shapes(text: str, shapes: tuple[InputShape, ...]) -> None:
+def test_shapes(text, shapes) -> None:
     assert workload_of(inference(Input_inference_shape=text), None).shapes == shapes
 
 
@@ -79,7 +74,7 @@ def plan(*shape: int | None) -> Plan:
         ("many", None, None),
     ],
 )
-def test_batch(text: str, of: Plan | None, batch: int | None) -> None:
+def test_batch(text, of, batch) -> None:
     assert workload_of(inference(Batch=text), of).batch == batch
 
 
@@ -93,7 +88,7 @@ def test_batch(text: str, of: Plan | None, batch: int | None) -> None:
         ("x (+ y warm up)", None),
     ],
 )
-def test_warm_up(text: str, ms: float | None) -> None:
+def test_warm_up(text, ms) -> None:
     assert warmup_ms(inference(Duration=text)) == ms
 
 
@@ -108,17 +103,14 @@ def test_warm_up(text: str, ms: float | None) -> None:
         ("", None),
     ],
 )
-def test_precision(stated: str, precision: str | None) -> None:
+def test_precision(stated, precision) -> None:
     assert precision_of(build(Precision=stated)) == precision
 
 
-def test_a_loaded_plan_does_not_state_its_precision() -> None:
+def test_a_precision_that_the_options_do_not_state() -> None:
     assert precision_of(build(Precision="FP32", Load_engine="a.plan")) is None
     assert precision_of(inference()) is None
     assert precision_of(None) is None
-
-
-def test_without_options_of_the_build_the_plan_says_the_precision() -> None:
     plan = Plan(
         name="net",
         layers=tuple(

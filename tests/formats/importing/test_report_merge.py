@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from enginescope.formats.importing.import_options import is_of_build, merge_reports
 from enginescope.records.plan.build import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
@@ -36,7 +34,6 @@ TIMING = ToolReport(
 def test_figures_of_the_timing_and_options_of_the_build() -> None:
     for order in ((BUILD, TIMING), (TIMING, BUILD)):
         merged = merge_reports(order)
-        assert merged is not None
         assert merged.summaries == TIMING.summaries
         assert merged.options["Build Options"]["Precision"] == "FP32+FP16"
         assert merged.options["Inference Options"]["CUDA Graph"] == "Enabled"
@@ -55,13 +52,11 @@ def test_one_report_stays_as_it_is() -> None:
 def test_one_failure_fails() -> None:
     failed = ToolReport(tool="trtexec", passed=False)
     merged = merge_reports([BUILD, failed])
-    assert merged is not None
     assert merged.passed is False
 
 
 def test_a_verdict_that_is_not_known() -> None:
     merged = merge_reports([ToolReport(tool="trtexec"), ToolReport(tool="trtexec")])
-    assert merged is not None
     assert merged.passed is None
 
 

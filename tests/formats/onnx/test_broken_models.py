@@ -1,7 +1,5 @@
 """Models that are protobuf messages, and that no runtime would load: a result or a named error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +31,13 @@ def _saved(folder: Path, *nodes: Any, dtype: int = 1, **weight: Any) -> Path:
 
 
 @pytest.mark.parametrize("number", [-1, 255, 1 << 20])
-def test_a_type_that_onnx_does_not_know_is_unknown(tmp_path: Path, number: int) -> None:
+def test_a_type_that_onnx_does_not_know_is_unknown(tmp_path, number) -> None:
     path = _saved(tmp_path, onnx.helper.make_node("Cast", ["x"], ["y"], to=number), dtype=number)
     assert read_onnx_flow(path).tensor("x").dtype is None
     assert onnx_precision(path) == "fp32"
 
 
-def test_nodes_without_what_they_need(tmp_path: Path) -> None:
+def test_nodes_without_what_they_need(tmp_path) -> None:
     value = onnx.helper.make_tensor("v", 1, [1], [1e30])
     nodes = [
         onnx.helper.make_node("Constant", [], [], value=value),
@@ -52,7 +50,7 @@ def test_nodes_without_what_they_need(tmp_path: Path) -> None:
     assert large_weights(path, 1.0) == ()
 
 
-def test_a_chain_of_casts_that_ends_in_itself(tmp_path: Path) -> None:
+def test_a_chain_of_casts_that_ends_in_itself(tmp_path) -> None:
     nodes = [
         onnx.helper.make_node("Cast", ["a"], ["b"], to=7),
         onnx.helper.make_node("Cast", ["b"], ["a"], to=7),
@@ -62,7 +60,7 @@ def test_a_chain_of_casts_that_ends_in_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["net.bin", "x" * 5000, "\0", "../net.bin"])
-def test_weights_in_a_file_that_is_not_there(tmp_path: Path, name: str) -> None:
+def test_weights_in_a_file_that_is_not_there(tmp_path, name) -> None:
     path = _saved(tmp_path, location=name)
     with pytest.raises(BackendError, match=r"net\.onnx"):
         large_weights(path, 1.0)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 from onnx import TensorProto, helper
 
 from enginescope.formats.onnx.node_owners import with_onnx_nodes
@@ -9,7 +5,7 @@ from enginescope.records.plan.plan import Layer
 from tests.backends.onnxruntime.models import info, write
 
 
-def test_a_constant_of_a_node_that_its_producer_places_has_an_owner(tmp_path: Path) -> None:
+def test_a_constant_of_a_node_that_its_producer_places_has_an_owner(tmp_path) -> None:
     """BERT's shapes of Reshape nodes belonged to no executed node."""
     shape = helper.make_tensor("shape", TensorProto.INT64, [2], [1, 4])
     model = write(
@@ -26,7 +22,7 @@ def test_a_constant_of_a_node_that_its_producer_places_has_an_owner(tmp_path: Pa
     assert layer.onnx_nodes == ("relu", "size", "reshape")
 
 
-def test_a_quantization_belongs_to_the_layer_that_computes_its_input(tmp_path: Path) -> None:
+def test_a_quantization_belongs_to_the_layer_that_computes_its_input(tmp_path) -> None:
     """OpenVINO names it in the convolution before, ONNX Runtime in none: 17 % were not paired."""
     model = write(
         tmp_path / "m.onnx",
@@ -47,7 +43,7 @@ def test_a_quantization_belongs_to_the_layer_that_computes_its_input(tmp_path: P
     assert other.onnx_nodes == ("dequantize", "second")
 
 
-def test_a_name_that_is_sure_comes_before_one_that_is_not(tmp_path: Path) -> None:
+def test_a_name_that_is_sure_comes_before_one_that_is_not(tmp_path) -> None:
     """MatMul nodes of BERT belonged to the layer that transposed their weights."""
     model = write(
         tmp_path / "m.onnx",
@@ -60,7 +56,7 @@ def test_a_name_that_is_sure_comes_before_one_that_is_not(tmp_path: Path) -> Non
     assert (weights.onnx_nodes, product.onnx_nodes) == ((), ("product",))
 
 
-def test_a_tensor_is_not_taken_for_a_node_of_its_name(tmp_path: Path) -> None:
+def test_a_tensor_is_not_taken_for_a_node_of_its_name(tmp_path) -> None:
     model = write(
         tmp_path / "m.onnx",
         [

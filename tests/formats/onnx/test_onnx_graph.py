@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +31,7 @@ def model(tmp_path) -> Path:
     return saved(tmp_path / "m.onnx", nodes, [info("x", "batch", 4)], [info("y", "n")], (weight,))
 
 
-def test_nodes_and_shapes(model: Path) -> None:
+def test_nodes_and_shapes(model) -> None:
     graph = read_onnx_graph(model)
     assert graph.name == "g"
     assert [one.name for one in graph.nodes] == ["mm", "node_of_r", "odd"]
@@ -49,14 +47,11 @@ def test_nodes_and_shapes(model: Path) -> None:
     }
 
 
-def test_shapes_an_engine_was_built_for(model: Path) -> None:
+def test_shapes_an_engine_was_built_for(model, tmp_path) -> None:
     graph = read_onnx_graph(model, {"x": (3, None), "other": (1,)})
     assert (graph.shapes["x"], graph.shapes["r"]) == ((3, 4), (3, 5))
     assert read_onnx_graph(model, {"x": (3,)}).shapes["x"] == (None, 4)
-
-
-def test_stored_shapes_give_way_to_those_of_the_engine(tmp_path, model: Path) -> None:
-    """Exporters often store the shapes in between, with dynamic dimensions by name."""
+    # Exporters often store the shapes in between, with dynamic dimensions by name.
     proto = onnx.load(str(model))
     proto.graph.value_info.append(info("h", "batch", 5))
     onnx.save(proto, str(tmp_path / "stored.onnx"))
@@ -89,7 +84,7 @@ def test_a_model_whose_shapes_contradict_each_other(tmp_path) -> None:
     assert read_onnx_graph(path).shapes["w"] == (4, 5)
 
 
-def test_inference_that_fails_leaves_the_models_own_shapes(model: Path, monkeypatch) -> None:
+def test_inference_that_fails_leaves_the_models_own_shapes(model, monkeypatch) -> None:
     def fail(*args, **kwargs) -> None:
         raise onnx.shape_inference.InferenceError("no")
 
@@ -98,7 +93,7 @@ def test_inference_that_fails_leaves_the_models_own_shapes(model: Path, monkeypa
     assert (graph.shapes["x"], "h" in graph.shapes) == ((None, 4), False)
 
 
-def test_notes_for_viewers(tmp_path, model: Path) -> None:
+def test_notes_for_viewers(tmp_path, model, monkeypatch) -> None:
     once = tmp_path / "once.onnx"
     once.write_bytes(annotated_onnx(model, {1: {"a": "1", "b": "2"}}))
     proto = onnx.load_from_string(annotated_onnx(once, {1: {"b": "3"}, 2: {"c": "4"}}))
@@ -108,8 +103,6 @@ def test_notes_for_viewers(tmp_path, model: Path) -> None:
     assert proto.opset_import[0].version == 17
     assert proto.graph.initializer[0].name == "w"
 
-
-def test_notes_need_a_package_that_knows_them(model: Path, monkeypatch) -> None:
     class Old:
         def __init__(self) -> None:
             self.attribute = ()
@@ -119,7 +112,7 @@ def test_notes_need_a_package_that_knows_them(model: Path, monkeypatch) -> None:
         annotated_onnx(model, {})
 
 
-def test_weights_in_another_file_are_not_needed(tmp_path, model: Path) -> None:
+def test_weights_in_another_file_are_not_needed(tmp_path, model) -> None:
     proto = onnx.load(str(model))
     outside = tmp_path / "outside.onnx"
     onnx.save(proto, str(outside), save_as_external_data=True, location="w.bin", size_threshold=0)

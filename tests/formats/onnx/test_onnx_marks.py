@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnxruntime
@@ -93,7 +91,7 @@ def test_marked_tensors_are_given_beside_the_outputs(model, tmp_path) -> None:
 def test_nodes_that_are_cut_apart_read_what_they_are_given(model, tmp_path) -> None:
     given = {name: GivenTensor(dtype=DataType.FP32, rank=2) for name in ("x", "h", "r", "b", "y")}
     copy, asked = split_model_at(
-        model, {name: given[name] for name in "hry"}, given, tmp_path / "copy"
+        model, {one: given[one] for one in "hry"}, given, tmp_path / "copy"
     )
     assert set(asked) == {f"x{GIVEN}", f"h{GIVEN}", f"b{GIVEN}"}
     ones = np.ones((3, 5), np.float32)

@@ -1,7 +1,5 @@
 """Rounded copies round as their type does, and nothing but weights and activations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,6 @@ def saved(
     weights: dict[str, Any],
     opset: int = 17,
 ) -> Path:
-    """Write a graph from ``x`` to ``y``."""
     ends = [
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)]
         for name, shape in zip("xy", shapes, strict=True)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.formats.lenient_json import Document
@@ -46,7 +44,7 @@ def test_a_node_lasts_as_long_as_the_gpu_works_for_its_calls() -> None:
 
 
 @pytest.mark.parametrize("provider", [CPU, CUDA])
-def test_a_loop_leaves_calls_to_the_nodes_in_it(provider: str) -> None:
+def test_a_loop_leaves_calls_to_the_nodes_in_it(provider) -> None:
     read = document(node("loop", 10, 90, op="Loop", provider=provider), node("body", 20, 10))
     times = with_gpu_times(read, calls((25.0, 8.0), (80.0, 2.0)))
     assert [event["dur"] for event in times.document.value] == [90, 8.0]
@@ -61,9 +59,7 @@ def test_a_loop_leaves_calls_to_the_nodes_in_it(provider: str) -> None:
         (calls((5_000.0, 4.0)), "no kernel was traced within a node"),
     ],
 )
-def test_without_gpu_times_nodes_keep_the_hosts_and_a_warning_says_why(
-    trace: GpuTrace, why: str
-) -> None:
+def test_without_gpu_times_nodes_keep_the_hosts_and_a_warning_says_why(trace, why) -> None:
     read = document(node("a", 10, 20))
     times = with_gpu_times(read, trace)
     assert (times.mode, times.document) == ("host", read)

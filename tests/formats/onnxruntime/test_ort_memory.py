@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import platform
 from pathlib import Path
 from typing import Any
@@ -219,16 +217,12 @@ def test_the_workspace_of_a_kernel_is_what_the_arena_reports(tmp_path, case, thr
     view = ran(tmp_path, case, threads)
     buffers = NODES[case][-1]
     assert view.predicted_workspaces == ({"n": buffers} if buffers else {})
-    assert view.arena is not None
     assert view.session_bytes is not None
     reported = view.arena.in_use_peak_bytes - view.session_bytes
     packed = sum(view.weights[name] or 0 for name in view.plan.extra[PACKED])
-    assert view.predicted is not None
     difference = reported - (view.predicted.peak_bytes - packed)
     assert (abs(difference) < 4096) is bool(buffers)
     bare = memory_of(replace(view.plan, extra={**view.plan.extra, WORKSPACES: {}}))
-    assert bare is not None
-    assert bare.predicted is not None
     assert reported - (bare.predicted.peak_bytes - packed) > 100_000
 
 

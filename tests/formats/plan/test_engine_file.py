@@ -1,7 +1,5 @@
 """What the first bytes of an engine tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
@@ -18,7 +16,7 @@ PLAN = made(("a", "x", "1"), ("b, c", "1", "2"), ("d", "2", "y"), io="x>y")
         ("e.json", '[{"name": "a", "value": 0.5}, {"name": "b, c", "value": -0.002}]', "e"),
     ],
 )
-def test_names_and_values_are_read(name: str, text: str, title: str) -> None:
+def test_names_and_values_are_read(name, text, title) -> None:
     found, notices = read_overlay(text.encode(), name, PLAN)
     assert (found.title, found.values, notices) == (title, {0: 0.5, 1: -0.002}, ())
 
@@ -43,6 +41,6 @@ def test_names_that_no_layer_has_are_said() -> None:
         ("x.json", "[1, 2]", "no names and values"),
     ],
 )
-def test_what_cannot_be_read(name: str, text: str, why: str) -> None:
+def test_what_cannot_be_read(name, text, why) -> None:
     with pytest.raises(FormatError, match=why):
         read_overlay(text.encode(), name, PLAN)

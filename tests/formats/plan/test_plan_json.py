@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -29,7 +27,6 @@ def test_tensorrt_8_4() -> None:
         ("Bias", DataType.FP32, 16),
     ]
     assert conv.attributes == {"Kernel": [3, 3], "Groups": 1}
-    assert conv.inputs[0].layout is not None
     assert conv.inputs[0].layout.name == "NHWC8"
     assert [(one.tensor.name, one.mode) for one in plan.io] == [
         ("image", "input"),
@@ -39,12 +36,9 @@ def test_tensorrt_8_4() -> None:
     assert plan.inputs[0].tensor.location == "Device"
 
 
-def test_a_tensor_described_twice_alike_is_one_object() -> None:
+def test_tensors_described_alike_are_one_object() -> None:
     copy, conv = read(plans.tensorrt_8_4()).layers[:2]
     assert conv.inputs[0] is copy.outputs[0]
-
-
-def test_a_tensor_described_otherwise_stays_another() -> None:
     given = plans.tensorrt_8_4()
     given["Layers"][1]["Inputs"] = [{**plans.PACKED, "Dimensions": [2, 3, 8, 8]}]
     copy, conv = read(given).layers[:2]
@@ -106,9 +100,9 @@ def test_tensorrt_11() -> None:
     assert profile.layout == "Row major linear FP16 format (kLINEAR)"
     (layer,) = plan.layers
     assert layer.inputs[0].nbytes is None
-    assert layer.inputs[0].layout is not None
     assert layer.inputs[0].layout.name == "NHWC8"
     assert layer.outputs[0].dtype is DataType.FP32
+    assert layer.precision is DataType.FP16
     assert [(one.role, one.nbytes) for one in layer.weights] == [("Constants", 108)]
 
 
@@ -118,16 +112,25 @@ def test_names_only() -> None:
     assert [layer.name for layer in plan.layers] == ["conv + relu", "head"]
     assert plan.layers[0].type == "unknown"
     assert [(one.tensor.name, one.mode) for one in plan.io] == [("image", None), ("scores", None)]
-    assert [one.code for one in notices] == ["I-NAMES-ONLY"]
+    (notice,) = notices
+    assert notice.code == "I-NAMES-ONLY"
+    assert "trtexec --profilingVerbosity=detailed" in notice.message
+    assert "ProfilingVerbosity.DETAILED" in notice.message
 
 
 def test_a_list_root() -> None:
     assert len(read(plans.tensorrt_8_4()["Layers"]).layers) == 3
 
 
-def test_deconvolutions_have_their_own_type() -> None:
+def test_types_and_repeated_names_of_layers() -> None:
     layer = {**plans.convolution(), "LayerType": "CaskDeconvolutionV2"}
     assert read({"Layers": [layer]}).layers[0].type == "Deconvolution"
+    layers = read({"Layers": [plans.convolution()] * 3}).layers
+    assert [(layer.index, layer.name) for layer in layers] == [
+        (0, "conv + relu"),
+        (1, "conv + relu"),
+        (2, "conv + relu"),
+    ]
 
 
 def test_weights_of_fused_pooling_and_constants() -> None:
@@ -152,15 +155,6 @@ def test_optimisation_profiles_of_any_number_of_digits() -> None:
     assert read(plans.tensorrt_8_4()).layers[0].profile_index is None
 
 
-def test_repeated_names_stay_apart() -> None:
-    layers = read({"Layers": [plans.convolution()] * 3}).layers
-    assert [(layer.index, layer.name) for layer in layers] == [
-        (0, "conv + relu"),
-        (1, "conv + relu"),
-        (2, "conv + relu"),
-    ]
-
-
 def test_missing_fields_are_not_known() -> None:
     layer = {"Name": "x", "Inputs": [{"Name": "t"}, {"Dimensions": [1]}], "Outputs": None}
     plan, _ = parse_plan(plans.encoded({"Layers": [layer]}), "a.json")
@@ -176,18 +170,15 @@ def test_missing_fields_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("dims", [[1, "2"], [1.5], [True], "1x2", None, [10**30]])
-def test_dimensions_that_are_none(dims: object) -> None:
+def test_dimensions_that_are_none(dims) -> None:
     layer = {"Name": "x", "Inputs": [{"Name": "t", "Dimensions": dims}]}
     assert read({"Layers": [layer]}).layers[0].inputs[0].shape is None
 
 
-def test_entries_that_are_no_layers_are_left_out() -> None:
+def test_odd_entries_and_formats_are_noticed() -> None:
     plan, notices = parse_plan(b'{"Layers": [{"Name": "a"}, 3, {"LayerType": "X"}]}', "a.json")
     assert [layer.name for layer in plan.layers] == ["a"]
     assert [(one.code, one.evidence["left_out"]) for one in notices] == [("W-PLAN-ENTRIES", 2)]
-
-
-def test_unknown_formats_are_told() -> None:
     layer = {"Name": "x", "Inputs": [plans.tensor("t", [1], "Novel format")]}
     _, notices = parse_plan(plans.encoded({"Layers": [layer]}), "a.json")
     assert notices[0].code == "W-UNKNOWN-FORMAT"
@@ -202,19 +193,16 @@ def test_a_truncated_plan_keeps_whole_layers() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "3", '{"Layers": 3}', '{"Layers": [1, 2]}', "[1]"])
-def test_what_is_no_plan(text: str) -> None:
+def test_what_is_no_plan(text) -> None:
     with pytest.raises(FormatError, match=r"a\.json"):
         parse_plan(text.encode(), "a.json")
 
 
-def test_metadata_that_is_not_onnx() -> None:
+def test_metadata_that_is_not_onnx_or_twice_escaped() -> None:
     layer = {**plans.convolution(), "Metadata": "my own words"}
     found = read({"Layers": [layer]}).layers[0]
     assert found.onnx_nodes == ()
     assert found.metadata == "my own words"
-
-
-def test_twice_escaped_separators() -> None:
     layer = {
         **plans.convolution(),
         "Metadata": r"[ONNX Layer: a]\u001e[ONNX Layer: b]\u001F[ONNX Layer: a]",
@@ -229,9 +217,7 @@ def test_recorded_plan(data) -> None:
     assert sum(layer.type == "Constant" for layer in plan.layers) == 16
     first = next(layer for layer in plan.layers if layer.name == "/conv1/Conv + /relu/Relu")
     assert first.onnx_nodes == ("/conv1/Conv", "/relu/Relu")
-    assert json.loads(raw.decode(), strict=False)["Bindings"] == [
-        one.tensor.name for one in plan.io
-    ]
+    assert json.loads(raw.decode(), strict=False)["Bindings"] == [io.tensor.name for io in plan.io]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +231,7 @@ def test_recorded_plan(data) -> None:
         plans.tensorrt_10()["Layers"],
     ],
 )
-def test_layer_by_layer_gives_what_the_whole_gives(plan: object) -> None:
+def test_layer_by_layer_gives_what_the_whole_gives(plan) -> None:
     data = plans.encoded(plan)
     assert parse_plan(data, "a.json") == plan_of(read_json(data, "a.json"))
 
@@ -280,7 +266,7 @@ def test_layers_that_differ_in_names_share_what_they_carry() -> None:
     [None, 3, "x", {"Name": "x"}, [None, 3, "x", [], {}, {"Name": 3}], [{"Name": [1]}]],
     ids=str,
 )
-def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
+def test_what_is_no_tensor_is_passed_over(tensors) -> None:
     one = {**plans.convolution(), "Outputs": tensors, "StreamId": 2**70, "Metadata": 3}
     found = read({"Layers": [one]}).layers[0]
     assert (found.outputs, found.stream, found.metadata, found.onnx_nodes) == ((), None, None, ())
@@ -298,9 +284,7 @@ def test_what_is_no_tensor_is_passed_over(tensors: object) -> None:
         ({"Format/Datatype": ["Half"]}, (1, 3, 8, 8)),
     ],
 )
-def test_fields_of_a_tensor_of_another_type_are_not_known(
-    fields: dict[str, object], shape: object
-) -> None:
+def test_fields_of_a_tensor_of_another_type_are_not_known(fields, shape) -> None:
     one = {**plans.convolution(), "Inputs": [3, {**plans.PACKED, **fields}, plans.IMAGE]}
     odd, image = read({"Layers": [one]}).layers[0].inputs
     assert odd.shape == shape

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.formats.plan.tensor_format import (
@@ -50,10 +48,9 @@ from enginescope.records.tensor import DataType, Tensor
         ),
     ],
 )
-def test_joined_texts(text: str, dtype: str, name: str, width: int | None) -> None:
+def test_joined_texts(text, dtype, name, width) -> None:
     found, layout = parse_joined(text)
     assert found is DataType(dtype)
-    assert layout is not None
     assert (layout.name, layout.vector_width, layout.text) == (name, width, text)
     assert layout.vector_axis == (1 if width else None)
 
@@ -74,7 +71,7 @@ def test_joined_texts(text: str, dtype: str, name: str, width: int | None) -> No
         ("Bool", DataType.BOOL),
     ],
 )
-def test_types_of_generated_kernels_have_no_layout(text: str, dtype: DataType) -> None:
+def test_types_of_generated_kernels_have_no_layout(text, dtype) -> None:
     assert parse_joined(text) == (dtype, None)
 
 
@@ -94,12 +91,12 @@ def test_types_of_generated_kernels_have_no_layout(text: str, dtype: DataType) -
         ("fp16", DataType.FP16),
     ],
 )
-def test_spellings_elsewhere(text: str, dtype: DataType) -> None:
+def test_spellings_elsewhere(text, dtype) -> None:
     assert parse_dtype(text) is dtype
 
 
 @pytest.mark.parametrize("text", [None, "", "  ", "Unknown format", "something new", "INT3"])
-def test_unknown_is_none_and_never_zero_bytes(text: str | None) -> None:
+def test_unknown_is_none_and_never_zero_bytes(text) -> None:
     dtype, layout = parse_joined(text)
     assert (dtype, layout) == (None, None)
     assert Tensor(name="x", shape=(1, 2), dtype=dtype, layout=layout).nbytes is None
@@ -114,7 +111,6 @@ def test_a_known_type_in_an_unknown_layout() -> None:
 def test_split_texts() -> None:
     dtype, layout = parse_split("kCHW32", "Int8")
     assert dtype is DataType.INT8
-    assert layout is not None
     assert (layout.name, layout.vector_width) == ("NC/32HW32", 32)
     assert parse_split("Row major linear FP16 format", None)[0] is DataType.FP16
     assert parse_split(None, "Half") == (DataType.FP16, None)
@@ -129,9 +125,8 @@ def test_split_texts() -> None:
         ("kCDHW32", "NC/32DHW32"),
     ],
 )
-def test_enum_members(text: str, name: str) -> None:
+def test_enum_members(text, name) -> None:
     layout = parse_layout(text)
-    assert layout is not None
     assert layout.name == name
 
 
@@ -146,7 +141,7 @@ def test_enum_members(text: str, name: str) -> None:
         None,
     ],
 )
-def test_layouts_that_are_not_known(text: str | None) -> None:
+def test_layouts_that_are_not_known(text) -> None:
     assert parse_layout(text) is None
 
 

@@ -1,7 +1,5 @@
 """Polygraphy's log: a run for each runner, with its mean and what it runs on."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError
@@ -36,7 +34,7 @@ Average inference time: 3.7 ms.
 
 
 @pytest.mark.parametrize("text", [LOG, LOG.replace("\n", "\r\n")])
-def test_each_runner_is_a_process(text: str) -> None:
+def test_each_runner_is_a_process(text) -> None:
     (ort, few), (trt, one) = parse_polygraphy_logs(text.encode(), "p.log")
     assert (ort.backend, trt.backend) == ("ort-cuda", "trt")
     assert (ort.versions, trt.versions) == ({"onnxruntime": "1.30.0"}, {"tensorrt": "10.16.2.5"})
@@ -54,12 +52,10 @@ def test_each_runner_is_a_process(text: str) -> None:
     assert (ort.report.build_s, ort.report.engine_bytes) == (None, None)
     assert (trt.report.build_s, trt.report.engine_bytes) == (13.5, 12 << 20)
     assert [notice.code for notice in few] == []
-    assert [(notice.code, notice.evidence["inferences"]) for notice in one] == [
-        ("W-FEW-INFERENCES", 1)
-    ]
+    assert [(n.code, n.evidence["inferences"]) for n in one] == [("W-FEW-INFERENCES", 1)]
 
 
-def test_a_log_that_breaks_off_is_said() -> None:
+def test_a_log_that_breaks_off_or_goes_on_with_another_command() -> None:
     cut = LOG[: LOG.index("[E] FAILED | Runtime")]
     for text, codes in (
         (cut, ["W-LOG-UNFINISHED"]),
@@ -67,6 +63,10 @@ def test_a_log_that_breaks_off_is_said() -> None:
     ):
         (_, notices), _ = parse_polygraphy_logs(text.encode(), "p.log")
         assert [one.code for one in notices] == codes
+    cut = LOG[: LOG.index("[I] Accuracy Comparison")]
+    logs = parse_polygraphy_logs((cut + LOG).encode(), "p.log")
+    assert [log.report.passed for log, _ in logs] == [None, None, False, False]
+    assert [bool(log.report.options) for log, _ in logs] == [False, False, True, True]
 
 
 def test_a_log_without_an_inference_says_what_to_do() -> None:
@@ -102,13 +102,6 @@ Average inference time: 0.25 ms.
         (7, "Inf Detected | One or more non-finite values were encountered in this output"),
         (8, "FAILED | Output Validation"),
     ]
-
-
-def test_a_command_that_was_killed_ends_where_the_next_begins() -> None:
-    cut = LOG[: LOG.index("[I] Accuracy Comparison")]
-    logs = parse_polygraphy_logs((cut + LOG).encode(), "p.log")
-    assert [log.report.passed for log, _ in logs] == [None, None, False, False]
-    assert [bool(log.report.options) for log, _ in logs] == [False, False, True, True]
 
 
 def test_a_build_or_a_failure_without_an_inference_is_a_run() -> None:

@@ -1,9 +1,5 @@
 """Suite files that no parser survives unaided."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from enginescope.core.errors import EnginescopeError, FormatError
@@ -15,7 +11,7 @@ from enginescope.store.archive import Store
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
 @pytest.mark.parametrize("depth", [990, 5000])
-def test_brackets_in_brackets(tmp_path: Path, suffix: str, depth: int) -> None:
+def test_brackets_in_brackets(tmp_path, suffix, depth) -> None:
     path = tmp_path / f"suite.{suffix}"
     path.write_text({"toml": "[suite]\nmodels = ", "yaml": "suite: "}.get(suffix, "") + "[" * depth)
     with pytest.raises(FormatError, match="suite"):
@@ -24,7 +20,7 @@ def test_brackets_in_brackets(tmp_path: Path, suffix: str, depth: int) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000, "\\u0000"])
 @pytest.mark.parametrize("key", ["path", "data"])
-def test_paths_that_no_file_can_have(tmp_path: Path, name: str, key: str) -> None:
+def test_paths_that_no_file_can_have(tmp_path, name, key) -> None:
     path = tmp_path / "suite.toml"
     keys = {"path": "net.onnx", key: name}
     path.write_text("[[model]]\n" + "".join(f'{key} = "{text}"\n' for key, text in keys.items()))
@@ -33,7 +29,7 @@ def test_paths_that_no_file_can_have(tmp_path: Path, name: str, key: str) -> Non
     assert refused.value.exit_code == 2
 
 
-def test_many_models_of_a_pattern(tmp_path: Path) -> None:
+def test_many_models_of_a_pattern(tmp_path) -> None:
     path = tmp_path / "suite.toml"
     path.write_text(f'[suite]\nmodels = ["{"y" * 5000}/*.onnx"]\n')
     with pytest.raises(EnginescopeError, match=r".") as refused:

@@ -1,12 +1,11 @@
 """Suite files: what they say, and what is wrong with them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from enginescope.core.errors import FormatError
+from enginescope.core.toml import parse_toml
 from enginescope.formats.suites.suite_file import read_suite_file
 from enginescope.services.suites.request import example
 
@@ -46,8 +45,6 @@ def test_tables_become_records(tmp_path) -> None:
 
 def test_yaml_says_the_same(tmp_path) -> None:
     yaml = pytest.importorskip("yaml")
-    from enginescope.core.toml import parse_toml
-
     path = written(tmp_path, yaml.safe_dump(parse_toml(TEXT)), "suite.yaml")
     assert read_suite_file(path) == read_suite_file(written(tmp_path, TEXT))
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -19,7 +17,7 @@ def written(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_categories_are_sorted_by_id_whatever_the_order_in_the_file(tmp_path: Path) -> None:
+def test_categories_are_sorted_by_id_whatever_the_order_in_the_file(tmp_path) -> None:
     """A model that counts classes from 0 counts them in this order."""
     truth = CocoBoxes(written(tmp_path / "instances.json"))
     assert truth.base_names() == ("val/a",)
@@ -28,7 +26,7 @@ def test_categories_are_sorted_by_id_whatever_the_order_in_the_file(tmp_path: Pa
     assert [one.bbox for one in known.boxes] == [(1, 2, 3, 4)]
 
 
-def test_a_file_without_categories_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_categories_is_refused(tmp_path) -> None:
     path = tmp_path / "instances.json"
     with pytest.raises(FormatError, match="images, annotations and categories"):
         CocoBoxes(written(path, categories=None))

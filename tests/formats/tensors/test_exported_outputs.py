@@ -1,7 +1,5 @@
 """``trtexec --exportOutput``: ours, and as trtexec prints it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

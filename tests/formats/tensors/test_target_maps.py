@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -20,24 +18,24 @@ def pfm(path: Path, values: np.ndarray, scale: float = -1.0) -> Path:
 
 
 @pytest.mark.parametrize("scale", [-1.0, 1.0])
-def test_pfm_of_either_order_of_bytes(tmp_path: Path, scale: float) -> None:
+def test_pfm_of_either_order_of_bytes(tmp_path, scale) -> None:
     np.testing.assert_array_equal(load_map(pfm(tmp_path / "a.pfm", DEPTH, scale)), DEPTH)
 
 
-def test_numpy_files_with_axes_of_1(tmp_path: Path) -> None:
+def test_numpy_files_with_axes_of_1(tmp_path) -> None:
     np.save(tmp_path / "a.npy", DEPTH[None, ..., None])
     np.savez(tmp_path / "b.npz", DEPTH)
     for name in ("a.npy", "b.npz"):
         np.testing.assert_array_equal(load_map(tmp_path / name), DEPTH)
 
 
-def test_png_keeps_16_bits(tmp_path: Path) -> None:
+def test_png_keeps_16_bits(tmp_path) -> None:
     millimetres = (DEPTH * 1000).astype(np.uint16)
     Image.fromarray(millimetres).save(tmp_path / "a.png")
     np.testing.assert_array_equal(load_map(tmp_path / "a.png"), millimetres)
 
 
-def test_a_palette_is_its_indices_where_they_are_meant(tmp_path: Path) -> None:
+def test_a_palette_is_its_indices_where_they_are_meant(tmp_path) -> None:
     indices = np.array([[0, 1], [2, 255]], dtype=np.uint8)
     picture = Image.fromarray(indices)
     picture.putpalette([value for index in range(256) for value in (255 - index, index, 7)])
@@ -47,7 +45,7 @@ def test_a_palette_is_its_indices_where_they_are_meant(tmp_path: Path) -> None:
         load_map(tmp_path / "a.png")
 
 
-def test_what_is_no_map_says_so(tmp_path: Path) -> None:
+def test_what_is_no_map_says_so(tmp_path) -> None:
     Image.new("RGB", (4, 3)).save(tmp_path / "rgb.png")
     np.save(tmp_path / "cube.npy", np.zeros((2, 3, 4)))
     np.savez(tmp_path / "two.npz", a=DEPTH, b=DEPTH)
@@ -66,7 +64,7 @@ def test_what_is_no_map_says_so(tmp_path: Path) -> None:
     assert "ends before its last pixel" in said["short.pfm"]
 
 
-def test_folders_give_files_by_base_name(tmp_path: Path) -> None:
+def test_folders_give_files_by_base_name(tmp_path) -> None:
     (tmp_path / "b").mkdir()
     np.save(tmp_path / "a.npy", DEPTH)
     np.save(tmp_path / "b" / "a.npy", DEPTH + 1)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -10,9 +8,12 @@ from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
 VALUES = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
-def test_npy(tmp_path) -> None:
+def test_npy_and_onnx(tmp_path) -> None:
     np.save(tmp_path / "a.npy", VALUES)
     np.testing.assert_array_equal(load_tensor(tmp_path / "a.npy"), VALUES)
+    proto = numpy_helper.from_array(VALUES, "x")
+    (tmp_path / "a.pb").write_bytes(proto.SerializeToString())
+    np.testing.assert_array_equal(load_tensor(tmp_path / "a.pb"), VALUES)
 
 
 def test_npz_by_name_or_alone(tmp_path) -> None:
@@ -35,30 +36,16 @@ def test_an_npz_of_many_is_read_once(tmp_path) -> None:
         load_tensor(path, name="z", opened=opened)
 
 
-def test_onnx(tmp_path) -> None:
-    proto = numpy_helper.from_array(VALUES, "x")
-    (tmp_path / "a.pb").write_bytes(proto.SerializeToString())
-    np.testing.assert_array_equal(load_tensor(tmp_path / "a.pb"), VALUES)
-
-
-def test_raw(tmp_path) -> None:
+def test_raw_files_need_type_shape_and_size(tmp_path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(VALUES.tobytes())
     found = load_tensor(path, dtype=np.float32, shape=(3, 2))
     np.testing.assert_array_equal(found, VALUES.reshape(3, 2))
     assert found.flags.writeable
-
-
-def test_raw_of_another_size(tmp_path) -> None:
-    path = tmp_path / "a.bin"
     path.write_bytes(b"12345")
     with pytest.raises(FormatError, match="it has 5 bytes") as caught:
         load_tensor(path, dtype=np.float16, shape=(3, 2))
     assert caught.value.hint == "expected 12 bytes: float16 in 3x2"
-
-
-def test_raw_says_nothing_of_itself(tmp_path) -> None:
-    path = tmp_path / "a.bin"
     path.write_bytes(b"1234")
     with pytest.raises(FormatError, match="neither type nor shape"):
         load_tensor(path, shape=(1,))
@@ -73,7 +60,7 @@ def test_raw_says_nothing_of_itself(tmp_path) -> None:
         ("a.pb", b""),
     ],
 )
-def test_damaged_files(tmp_path, name: str, content: bytes) -> None:
+def test_damaged_files(tmp_path, name, content) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FormatError, match=name):
         load_tensor(tmp_path / name)

@@ -1,7 +1,5 @@
 """A trace of PyTorch: GPU time by operator, and never layers of an engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -77,10 +75,15 @@ def test_without_steps_the_whole_trace_counts_as_one() -> None:
     assert found.devices == ()
 
 
-def test_kernels_alone_count_under_their_own_names() -> None:
+def test_kernels_alone_and_operators_of_one_length() -> None:
     found, _ = read(trace(event("kernel", "k", 1), event("kernel", "k", 4)))
     (layer,) = found.profile.layers
     assert (layer.name, layer.total_ms) == ("k", pytest.approx(2 * layer.mean_ms / 2))
+    # A file has the outer operator first.
+    found, _ = read(trace(event("cpu_op", "aten::to", 5, 9), event("cpu_op", "aten::_copy", 5, 9)))
+    assert {one.name: one.total_ms for one in found.profile.layers} == pytest.approx(
+        {"aten::to": 0.0, "aten::_copy": 0.005}
+    )
 
 
 def test_without_a_gpu_operators_have_their_own_time_on_the_cpu() -> None:
@@ -102,14 +105,6 @@ def test_times_that_count_from_1970() -> None:
     times = {one.name: one.total_ms for one in found.profile.layers}
     wanted = {"aten::zeros": 0.012, "aten::zero_": 0.007, "aten::add": 0.003, "aten::mul": 0.005}
     assert times == pytest.approx(wanted)
-
-
-def test_an_operator_as_long_as_the_one_around_it() -> None:
-    """A file has the outer operator first."""
-    found, _ = read(trace(event("cpu_op", "aten::to", 5, 9), event("cpu_op", "aten::_copy", 5, 9)))
-    assert {one.name: one.total_ms for one in found.profile.layers} == pytest.approx(
-        {"aten::to": 0.0, "aten::_copy": 0.005}
-    )
 
 
 def test_other_traces() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -68,7 +66,6 @@ def test_device_and_values_cut_at_a_colon() -> None:
         }
     )
     assert report.options["Build Options"]["Memory Pools"] == "workspace"
-    assert report.device is not None
     assert (report.device.name, report.device.compute_capability) == ("NVIDIA A100", "8.0")
     assert (report.device.sm_count, report.device.memory_bytes) == (108, 80994 * 2**20)
     assert report.device_facts["SMs"] == "108"
@@ -86,7 +83,6 @@ def test_the_old_list_of_device_attributes() -> None:
             }
         ]
     )
-    assert report.device is not None
     assert report.device.compute_capability == "8.0"
     assert report.device.sm_count == 108
     assert report.device.memory_bytes is None  # written as a float, so not what trex writes
@@ -102,6 +98,6 @@ def test_odd_values_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("value", [{}, [], {"performance_summary": 3}, [{"Name": "x"}], 3])
-def test_what_is_no_metadata(value: object) -> None:
+def test_what_is_no_metadata(value) -> None:
     with pytest.raises(FormatError, match="none of trex's sections"):
         read(value)

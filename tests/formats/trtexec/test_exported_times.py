@@ -1,18 +1,8 @@
-from __future__ import annotations
-
-import gzip
-import json
-
 import numpy as np
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.trtexec.exported_times import (
-    ExportedTimes,
-    clock_step_ms,
-    on_the_clock,
-    parse_times,
-)
+from enginescope.formats.trtexec.exported_times import clock_step_ms, on_the_clock, parse_times
 from enginescope.judge.samples import Samples
 from tests.formats.times import encoded, record, records
 
@@ -22,46 +12,34 @@ def read(value: object, warmup_ms: float | None = None) -> dict[str, Samples]:
     return {one.metric: one for one in times.samples}
 
 
-def test_every_metric() -> None:
+def test_every_metric_and_the_wall_time() -> None:
     found = read(records(4))
     assert list(found) == ["trtexec_latency", "gpu_compute", "h2d", "d2h", "enqueue"]
     assert found["trtexec_latency"].values_ms.tolist() == [1.5, 1.75, 2.0, 1.5]
     assert found["h2d"].values_ms.tolist() == [0.0] * 4
-    assert found["gpu_compute"].start_ms is not None
     assert found["gpu_compute"].start_ms.tolist() == [0.0, 2.0, 4.0, 6.0]
     np.testing.assert_allclose(found["enqueue"].values_ms, 0.01, rtol=1e-6)
     assert not found["h2d"].values_ms.flags.writeable
-
-
-def test_wall_time_is_from_first_copy_to_last() -> None:
     times, _ = parse_times(encoded(records(4)), "t.json")
     assert times.wall_ms == 206.0 + 1.5 - 200.0
 
 
-def test_end_to_end_of_old_versions() -> None:
+def test_end_to_end_times_and_warm_up_of_old_versions() -> None:
     found = read([record(0.0, 1.0, endToEndMs=1.9), record(2.0, 1.0, endToEndMs=2.1)])
     assert found["end_to_end"].values_ms.tolist() == [1.9, 2.1]
-
-
-def test_warm_up_of_old_versions_is_kept_apart() -> None:
     found = read(records(10, first_ms=193.0), warmup_ms=200.0)
     latency = found["trtexec_latency"]
     assert len(latency) == 6
-    assert latency.warmup_ms is not None
     assert latency.warmup_ms.tolist() == [1.5, 1.75, 2.0, 1.5]
-    assert latency.start_ms is not None
     assert latency.start_ms[0] == 0.0
+    assert len(read(records(5, first_ms=1.0), warmup_ms=500.0)["trtexec_latency"]) == 5
 
 
 @pytest.mark.parametrize("warmup_ms", [None, 0.0, 200.0])
-def test_files_without_warm_up_are_left_alone(warmup_ms: float | None) -> None:
+def test_files_without_warm_up_are_left_alone(warmup_ms) -> None:
     latency = read(records(5), warmup_ms=warmup_ms)["trtexec_latency"]
     assert len(latency) == 5
     assert latency.warmup_ms is None
-
-
-def test_times_that_all_lie_in_the_warm_up_are_kept() -> None:
-    assert len(read(records(5, first_ms=1.0), warmup_ms=500.0)["trtexec_latency"]) == 5
 
 
 ROWS = [{"latencyMs": 1.0, "computeMs": 0.5}, {"latencyMs": 2.0, "computeMs": 1.5}]
@@ -92,7 +70,7 @@ ROWS = [{"latencyMs": 1.0, "computeMs": 0.5}, {"latencyMs": 2.0, "computeMs": 1.
         ],
     ],
 )
-def test_nestings_and_units(value: object) -> None:
+def test_nestings_and_units(value) -> None:
     found = read(value)
     np.testing.assert_allclose(found["trtexec_latency"].values_ms, [1.0, 2.0])
     np.testing.assert_allclose(found["gpu_compute"].values_ms, [0.5, 1.5])
@@ -108,7 +86,7 @@ def test_nestings_and_units(value: object) -> None:
         {"perIteration": [{"latency": 1.0, "i": 0}]},
     ],
 )
-def test_units_are_never_guessed(value: object) -> None:
+def test_units_are_never_guessed(value) -> None:
     with pytest.raises(FormatError, match="the unit of the times is unknown") as caught:
         parse_times(encoded(value), "t.json")
     assert "latencyMs" in (caught.value.hint or "")
@@ -117,20 +95,17 @@ def test_units_are_never_guessed(value: object) -> None:
 @pytest.mark.parametrize(
     "value", [[], {}, {"a": 1}, ["x"], [{"a": 1}], 3, {"latencyMs": ["x"]}, [[]]]
 )
-def test_what_holds_no_times(value: object) -> None:
+def test_what_holds_no_times(value) -> None:
     with pytest.raises(FormatError, match="no times in it"):
         parse_times(encoded(value), "t.json")
 
 
-def test_records_with_holes_are_left_out() -> None:
+def test_whole_records_are_kept() -> None:
     rows = [*records(3), {"latencyMs": 1.0}, "junk", {**record(9.0, 1.0), "computeMs": None}]
     times, notices = parse_times(encoded(rows), "t.json")
     assert len(times.samples[0]) == 3
     assert notices[0].code == "W-RECORDS"
     assert notices[0].evidence["left_out"] == 3
-
-
-def test_a_truncated_file_keeps_whole_records() -> None:
     data = encoded(records(5))
     times, notices = parse_times(data[: len(data) - 40], "t.json")
     assert len(times.samples[0]) == 4
@@ -138,22 +113,10 @@ def test_a_truncated_file_keeps_whole_records() -> None:
 
 
 @pytest.mark.parametrize(("first_ms", "step_ms"), [(300.0, 0.001), (4000.0, 0.01), (20_000.0, 0.1)])
-def test_how_coarse_enqueue_times_are(first_ms: float, step_ms: float) -> None:
+def test_how_coarse_enqueue_times_are(first_ms, step_ms) -> None:
     _, notices = parse_times(encoded(records(5, first_ms=first_ms)), "t.json")
     (notice,) = [one for one in notices if one.code == "I-ENQUEUE-RESOLUTION"]
     assert notice.evidence["step_ms"] == pytest.approx(step_ms)
-
-
-def recorded(data) -> ExportedTimes:
-    raw = gzip.decompress(
-        (data / "trt86-h200" / "depth_anything_small.timing.json.gz").read_bytes()
-    )
-    times, notices = parse_times(raw, "depth.json", warmup_ms=500.0)
-    (notice,) = [one for one in notices if one.code == "I-RESOLUTION"]
-    assert notice.evidence["step_ms"] == 2.0**-12
-    assert notice.evidence["metric"] == "gpu_compute"
-    assert len(json.loads(raw)) == len(times.samples[0])
-    return times
 
 
 def test_a_step_shows_in_thirty_two_values_of_three_kinds() -> None:
@@ -165,8 +128,36 @@ def test_a_step_shows_in_thirty_two_values_of_three_kinds() -> None:
     assert (on_the_clock(printed) == steps).all()
 
 
-def test_recorded_times(data) -> None:
-    times = recorded(data)
-    assert times.clock_step_ms == 2.0**-12
-    assert [len(one) for one in times.samples] == [2310] * 5
-    assert times.wall_ms == pytest.approx(3002.44, abs=0.01)
+def printed(values: np.ndarray) -> np.ndarray:
+    return np.array([float(f"{value:.6g}") for value in values])
+
+
+@pytest.mark.parametrize("power", [10, 11, 12, 14])
+def test_the_step_of_printed_floats(power) -> None:
+    ticks = np.random.default_rng(1).integers(600, 640, 400)
+    exact = ticks * 2.0**-power
+    assert clock_step_ms(printed(exact)) == 2.0**-power
+    np.testing.assert_array_equal(on_the_clock(printed(exact)), exact)
+
+
+def test_the_end_of_the_run_decides() -> None:
+    rng = np.random.default_rng(2)
+    early = rng.integers(2000, 2100, 300) * 2.0**-14
+    late = rng.integers(500, 530, 300) * 2.0**-12
+    assert clock_step_ms(printed(np.concatenate([early, late]))) == 2.0**-12
+
+
+def test_no_step_shows() -> None:
+    values = np.random.default_rng(3).normal(4.0, 0.1, 500)
+    assert clock_step_ms(values) is None
+    np.testing.assert_array_equal(on_the_clock(values), values)
+
+
+@pytest.mark.parametrize("values", [[], [0.5] * 100, [0.0] * 100, [0.25, 0.5, 0.75]])
+def test_too_little_to_tell(values) -> None:
+    assert clock_step_ms(np.array(values)) is None
+
+
+def test_six_digits_are_coarser_than_any_step() -> None:
+    values = np.random.default_rng(4).integers(10**5, 10**6, 200).astype(float)
+    assert clock_step_ms(values * 1e3) is None or clock_step_ms(values * 1e3) == 1.0

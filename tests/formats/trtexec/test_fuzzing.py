@@ -1,11 +1,8 @@
 """Any bytes give a result or a `FormatError`, nothing else."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -96,14 +93,14 @@ def floats(value: Any) -> Iterator[float]:
 @EVERY
 @given(data=st.binary(max_size=300))
 @FUZZ
-def test_any_bytes(kind: str, data: bytes) -> None:
+def test_any_bytes(kind, data) -> None:
     survives(kind, data)
 
 
 @EVERY
 @given(value=JUNK)
 @FUZZ
-def test_any_json(kind: str, value: Any) -> None:
+def test_any_json(kind, value) -> None:
     survives(kind, json.dumps(value).encode())
 
 
@@ -121,7 +118,7 @@ def mutate(draw: st.DrawFn, value: Any) -> Any:
 @EVERY
 @given(draw=st.data())
 @FUZZ
-def test_values_of_another_type(kind: str, draw: st.DataObject) -> None:
+def test_values_of_another_type(kind, draw) -> None:
     _, samples = PARSERS[kind]
     for sample in samples:
         survives(kind, json.dumps(mutate(draw.draw, sample)).encode())
@@ -134,7 +131,7 @@ def whole(kind: str) -> list[bytes]:
 @EVERY
 @given(share=st.floats(0, 1))
 @FUZZ
-def test_truncation(kind: str, share: float) -> None:
+def test_truncation(kind, share) -> None:
     for data in whole(kind):
         survives(kind, data[: int(share * len(data))])
 
@@ -142,7 +139,7 @@ def test_truncation(kind: str, share: float) -> None:
 @EVERY
 @given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=8))
 @FUZZ
-def test_flipped_bytes(kind: str, places: list[tuple[float, int]]) -> None:
+def test_flipped_bytes(kind, places) -> None:
     for data in whole(kind):
         changed = bytearray(data)
         for where, byte in places:
@@ -156,7 +153,7 @@ def test_flipped_bytes(kind: str, places: list[tuple[float, int]]) -> None:
     suffix=st.sampled_from(["npy", "npz", "pb", "bin"]),
 )
 @FUZZ
-def test_tensor_files(tmp_path: Path, head: bytes, data: bytes, suffix: str) -> None:
+def test_tensor_files(tmp_path, head, data, suffix) -> None:
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(head + data)
     failure = None

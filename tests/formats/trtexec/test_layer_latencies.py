@@ -1,14 +1,11 @@
 """Times that a script's IProfiler collected."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.trtexec.exported_profile import is_layer_latencies, layer_latencies_of
+from enginescope.formats.trtexec.time_columns import is_times, split_unit
 
 NAME = "/features/0/Conv + /features/0/Relu"
 
@@ -27,7 +24,7 @@ NAME = "/features/0/Conv + /features/0/Relu"
         ({}, False),
     ],
 )
-def test_what_is_a_dictionary_of_layer_times(value: Any, fits: bool) -> None:
+def test_what_is_a_dictionary_of_layer_times(value, fits) -> None:
     assert is_layer_latencies(value) is fits
 
 
@@ -46,3 +43,34 @@ def test_one_figure_a_layer_has_no_median() -> None:
     assert profile.layers[0].median_ms is None
     with pytest.raises(FormatError, match="no times by layer"):
         layer_latencies_of(Document(source="l.json", value={"loss": 1.0}))
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "factor"),
+    [
+        ("latencyMs", "latency", 1.0),
+        ("startComputeMs", "startcompute", 1.0),
+        ("latencyUs", "latency", 1e-3),
+        ("time_ns", "time", 1e-6),
+        ("wall_seconds", "wall", 1e3),
+        ("elapsedSeconds", "elapsed", 1e3),
+        ("latency_s", "latency", 1e3),
+        ("Latency (ms)", "latency", 1.0),
+        ("latency[us]", "latency", 1e-3),
+        ("ms", "ms", 1.0),
+        ("times", "times", None),
+        ("latency", "latency", None),
+        ("gpu_compute", "gpucompute", None),
+        ("averages", "averages", None),
+        ("Status", "status", None),
+    ],
+)
+def test_units_in_names(key, name, factor) -> None:
+    assert split_unit(key) == (name, factor)
+
+
+@pytest.mark.parametrize("name", ["name", "Name", "cat"])
+def test_records_with_a_name_are_not_times_of_queries(name) -> None:
+    record = {"Total Time (ns)": 59941168, "Instances": 888}
+    assert is_times([record])
+    assert not is_times([{**record, name: "kernel"}])

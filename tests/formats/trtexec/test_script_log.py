@@ -1,7 +1,5 @@
 """Logs of scripts that use TensorRT: an engine each, with the layers that they print."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -143,7 +141,7 @@ def test_a_weight_streaming_script() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["[02/03/2026-04:05:06] [TRT] ", ""])
-def test_a_build_that_is_stated_at_the_verbose_level(prefix: str) -> None:
+def test_a_build_that_is_stated_at_the_verbose_level(prefix) -> None:
     """TensorRT to 8.5, also with the logger of a sample, which writes the level alone."""
     text = (
         f"{prefix}[I] [MemUsageChange] Init CUDA: CPU +172, GPU +0, now: CPU 196, GPU 545 (MiB)\n"

@@ -1,7 +1,5 @@
 """One row of the table is enough for an option of ``trt``: all readers of the table agree."""
 
-from __future__ import annotations
-
 import pytest
 
 from enginescope.backends.trtexec.options import WITHOUT_FLAG

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.core.errors import FormatError
@@ -23,33 +21,10 @@ def whole(request: pytest.FixtureRequest) -> TrtexecLog:
     return read(request.param)
 
 
-def test_identity(whole: TrtexecLog) -> None:
+def test_identity_build_and_summaries(whole) -> None:
     report = whole.report
     assert (report.tool, report.tool_version, report.passed) == ("trtexec", "10.16.0", True)
     assert report.command == "trtexec --onnx=net.onnx"
-
-
-def test_values_are_kept_whole(whole: TrtexecLog) -> None:
-    options = whole.report.options
-    assert options["Model Options"]["Model"] == "C:\\models\\net.onnx"
-    assert options["Model Options"]["Output"] == ""
-    assert options["Build Options"]["Memory Pools"] == "workspace: default, dlaSRAM: default"
-    assert options["Build Options"]["Input build shape (profile 0)"] == "a=1x3+1x3+1x3; b=1+1+1"
-    assert options["Inference Options"]["Inputs"] == "a<-a.bin; b<-b.bin"
-    assert list(options) == ["Model Options", "Build Options", "Inference Options"]
-
-
-def test_device(whole: TrtexecLog) -> None:
-    device = whole.report.device
-    assert device is not None
-    assert (device.name, device.uuid, device.compute_capability) == ("NVIDIA RTX", "GPU-1:2", "8.6")
-    assert (device.sm_count, device.memory_bytes) == (30, 5937 * 2**20)
-    assert whole.report.device_facts["Device 0"] == '"NVIDIA RTX" UUID: GPU-1:2'
-    assert "TensorRT version" not in whole.report.device_facts
-
-
-def test_build_and_load(whole: TrtexecLog) -> None:
-    report = whole.report
     assert report.engine_bytes == int(12.5 * 2**20)
     assert report.context_memory_bytes == int(1.5 * 2**20)
     assert (report.build_s, report.deserialize_s, report.parse_s, report.load_s) == (
@@ -58,10 +33,6 @@ def test_build_and_load(whole: TrtexecLog) -> None:
         0.25,
         None,
     )
-
-
-def test_summaries(whole: TrtexecLog) -> None:
-    report = whole.report
     latency, enqueue, end_to_end = report.summaries
     assert (latency.metric, latency.min_ms, latency.max_ms) == ("trtexec_latency", 0.8, 1.25)
     assert (latency.mean_ms, latency.median_ms) == (0.81, 0.805)
@@ -72,9 +43,26 @@ def test_summaries(whole: TrtexecLog) -> None:
     assert report.total_gpu_compute_s == 2.9
 
 
-def test_printed_profile(whole: TrtexecLog) -> None:
+def test_values_are_kept_whole(whole) -> None:
+    options = whole.report.options
+    assert options["Model Options"]["Model"] == "C:\\models\\net.onnx"
+    assert options["Model Options"]["Output"] == ""
+    assert options["Build Options"]["Memory Pools"] == "workspace: default, dlaSRAM: default"
+    assert options["Build Options"]["Input build shape (profile 0)"] == "a=1x3+1x3+1x3; b=1+1+1"
+    assert options["Inference Options"]["Inputs"] == "a<-a.bin; b<-b.bin"
+    assert list(options) == ["Model Options", "Build Options", "Inference Options"]
+
+
+def test_device(whole) -> None:
+    device = whole.report.device
+    assert (device.name, device.uuid, device.compute_capability) == ("NVIDIA RTX", "GPU-1:2", "8.6")
+    assert (device.sm_count, device.memory_bytes) == (30, 5937 * 2**20)
+    assert whole.report.device_facts["Device 0"] == '"NVIDIA RTX" UUID: GPU-1:2'
+    assert "TensorRT version" not in whole.report.device_facts
+
+
+def test_printed_profile(whole) -> None:
     profile = whole.profile
-    assert profile is not None
     assert (profile.source, profile.iterations) == ("trtexec", 120)
     first, odd = profile.layers
     assert first.name == "conv + relu 3 4"
@@ -93,7 +81,7 @@ def test_printed_profile(whole: TrtexecLog) -> None:
     ],
 )
 @pytest.mark.parametrize("log", [WHOLE, logs.prefixed(WHOLE)])
-def test_what_a_recorder_put_before_every_line_is_left_out(log: str, stamp: str) -> None:
+def test_what_a_recorder_put_before_every_line_is_left_out(log, stamp) -> None:
     lines = enumerate(log.split("\n"))
     stamped = "\n".join(stamp.format(at % 10) + line for at, line in lines)
     assert read(stamped) == read(log)
@@ -108,8 +96,7 @@ def test_profile_of_versions_without_a_median() -> None:
     assert read(text).profile is None
     table = "    Time(ms)     Avg.(ms)   Time(%)   Layer\n     1.00       0.2000      100.0   a b\n"
     profile = read("=== Model Options ===\n\n=== Profile (5 iterations ) ===\n" + table).profile
-    assert profile is not None
-    assert [(one.name, one.mean_ms, one.median_ms) for one in profile.layers] == [
+    assert [(row.name, row.mean_ms, row.median_ms) for row in profile.layers] == [
         ("a b", 0.2, None)
     ]
 
@@ -118,7 +105,7 @@ def test_profile_of_versions_without_a_median() -> None:
     ("digits", "version"),
     [("8601", "8.6.1"), ("8204", "8.2.4"), ("101600", "10.16.0"), ("110100", "11.1.0")],
 )
-def test_version_of_the_first_line(digits: str, version: str) -> None:
+def test_version_of_the_first_line(digits, version) -> None:
     report = read(f"&&&& RUNNING TensorRT.trtexec [TensorRT v{digits}] # trtexec --a=b c\n").report
     assert report.tool_version == version
     assert report.command == "trtexec --a=b c"
@@ -178,16 +165,10 @@ def test_each_process_in_a_file_has_its_own_facts() -> None:
     assert not last.report.summaries
     assert notices == ()
     assert parse_trtexec_log(data, "t.log")[0].report == last.report
-
-
-def test_a_process_that_was_killed_has_its_part() -> None:
     data = (logs.OPTIONS_10 + WHOLE).encode()
     (first, notices), (second, none) = parse_trtexec_logs(data, "t.log")
     assert [one.code for one in notices] == ["W-LOG-UNFINISHED"]
     assert (first.report.passed, second.report.passed, none) == (None, True, ())
-
-
-def test_messages_keep_the_lines_of_the_file() -> None:
     part = logs.OPTIONS_10 + "[03/14/2025-09:26:53] [W] careful\n" + logs.PASSED
     (first, _), (second, _) = parse_trtexec_logs((part + part).encode(), "t.log")
     lines = part.count("\n")
@@ -201,12 +182,9 @@ def test_processes_that_wrote_at_the_same_time_are_refused() -> None:
     assert "its own log" in error.value.hint
 
 
-def test_utf16_from_a_redirection() -> None:
+def test_utf16_is_read_and_another_log_refused() -> None:
     log, _ = parse_trtexec_log(b"\xff\xfe" + WHOLE.encode("utf-16-le"), "t.log")
     assert log.report.passed is True
-
-
-def test_some_other_log() -> None:
     with pytest.raises(FormatError, match="no line of trtexec's"):
         parse_trtexec_log(b"hello\nworld", "t.log")
 
@@ -226,20 +204,4 @@ def test_recorded_build_log(data) -> None:
     assert report.options["Reporting Options"]["Dump refittable layers"] == "Disabled"
     assert report.memory["Total Activation Memory"] == 2418176
     assert len(report.messages) == 8
-    assert report.device is not None
     assert report.device.name == "NVIDIA H200"
-
-
-def test_recorded_timing_log(data) -> None:
-    raw = (data / "trt86-h200" / "resnet18.engine.profile.log").read_bytes()
-    log, _ = parse_trtexec_log(raw, "p.log")
-    assert log.report.throughput_per_s == 5438.47
-    assert [one.metric for one in log.report.summaries] == [
-        "trtexec_latency",
-        "enqueue",
-        "h2d",
-        "gpu_compute",
-        "d2h",
-    ]
-    assert log.profile is not None
-    assert (len(log.profile.layers), log.profile.iterations) == (41, 9572)

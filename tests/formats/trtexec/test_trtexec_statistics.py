@@ -1,7 +1,5 @@
 """Statistics of exported times against trtexec's printed ones, to the printed digit."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
@@ -80,7 +78,7 @@ def test_shipped_times(data) -> None:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_shared_times(shared, name: str) -> None:
+def test_shared_times(shared, name) -> None:
     stem = shared / name
     report = report_beside(stem)
     raw = stem.with_name(stem.name + ".timing.json").read_bytes()
@@ -102,7 +100,7 @@ def test_true_means_differ_in_the_sixth_digit(shared) -> None:
     ("n", "p", "rank"),
     [(10, 90, 8), (10, 99, 9), (100, 99, 99), (1, 99, 0), (5, 0, 0), (5, 100, 4)],
 )
-def test_percentile_ranks(n: int, p: float, rank: int) -> None:
+def test_percentile_ranks(n, p, rank) -> None:
     series = Samples(metric="h2d", values_ms=frozen(np.arange(n)[::-1]))
     assert as_trtexec_prints(series, (p,)).percentiles == ((p, float(rank)),)
 

@@ -1,7 +1,5 @@
 """The JSON lines of trtexec's build-route tuner."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -29,7 +27,6 @@ def line(route: str, gpu_time: float | None = 1.0, **more: object) -> dict[str, 
 
 
 def written(path, *lines: dict[str, object], header: object = HEADER):
-    """Write a tuning cache, and return its path."""
     path.write_text("".join(f"{json.dumps(one)}\n" for one in (header, *lines)), encoding="utf-8")
     return path
 

@@ -1,9 +1,6 @@
 """Logs as terminals, redirections and several processes at once leave them."""
 
-from __future__ import annotations
-
 from itertools import chain, zip_longest
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +26,7 @@ UNSTATED = [line for line in LINES if not line.startswith("&&&&")]
     ],
     ids=["colored lines", "colored levels", "redrawn lines", "mixed line ends"],
 )
-def test_what_a_terminal_adds_changes_no_figure(tmp_path: Path, text: str) -> None:
+def test_what_a_terminal_adds_changes_no_figure(tmp_path, text) -> None:
     expected, _ = parse_trtexec_log("\n".join(LINES).encode(), "t.log")
     path = tmp_path / "t.log"
     path.write_bytes(text.encode())
@@ -52,7 +49,7 @@ def test_processes_whose_first_and_last_lines_are_missing_are_apart() -> None:
 
 
 @pytest.mark.parametrize("lines", [LINES, UNSTATED, LINES[: len(LINES) * 3 // 4], LINES[:8]])
-def test_mixed_lines_of_two_processes_are_refused(lines: list[str]) -> None:
+def test_mixed_lines_of_two_processes_are_refused(lines) -> None:
     text = "\n".join(chain.from_iterable(zip_longest(lines, lines, fillvalue="")))
     with pytest.raises(FormatError, match="at the same time"):
         parse_trtexec_logs(text.encode(), "t.log")
@@ -78,11 +75,11 @@ def test_a_table_that_breaks_off_is_said() -> None:
     ],
     ids=["words", "tensors", "fields", "nested"],
 )
-def test_a_line_of_any_length_is_read_in_time(text: str) -> None:
+def test_a_line_of_any_length_is_read_in_time(text) -> None:
     inspected_plan(text)
 
 
-def test_lines_that_only_begin_like_layers_are_no_plan(tmp_path: Path) -> None:
+def test_lines_that_only_begin_like_layers_are_no_plan(tmp_path) -> None:
     path = tmp_path / "t.log"
     path.write_text(f"{WHOLE}Name: a, LayerType: b, and more\n")
     with pytest.raises(FormatError, match="not as the inspector prints them"):

@@ -1,6 +1,4 @@
 # ruff: noqa: RUF012 - class attributes stand in for what a service sends
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Models that ONNX Runtime loads and a library of the conversion does not read."""
 
-from __future__ import annotations
-
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -196,9 +194,7 @@ def test_a_hint_is_given_only_if_it_can_help(text, hint, tmp_path, monkeypatch) 
 
 
 @pytest.mark.parametrize("model", ["convnet", "transformer"])
-def test_a_model_of_which_the_runtime_removes_fp16_is_not_called_so(
-    model: str, request: pytest.FixtureRequest, tmp_path
-) -> None:
+def test_a_model_whose_fp16_the_runtime_removes_is_noticed(model, request, tmp_path) -> None:
     """Its CPU provider moves values in FP16, and computes little in it, on x86 nothing."""
     file = request.getfixturevalue(model)
     jobs = make_jobs([file], ["ort-cpu:fp16"], QUICK, engine_cache=tmp_path)
@@ -213,9 +209,7 @@ def test_a_model_of_which_the_runtime_removes_fp16_is_not_called_so(
     half = {one.name for one in graph.value_info if one.type.tensor_type.elem_type == 10}
     half |= {one.name for one in graph.initializer if one.data_type == 10}
     moves = {"Cast", "Flatten", "Reshape", "Transpose"}
-    kept = [
-        one for one in graph.node if one.op_type not in moves and half & {*one.input, *one.output}
-    ]
+    kept = [n for n in graph.node if n.op_type not in moves and half & {*n.input, *n.output}]
     assert ("W-NOT-FP16" in notes) == (not kept)
     if not kept:
         assert "computation is FP32" in notes["W-NOT-FP16"].message

@@ -1,7 +1,5 @@
 """What stays in FP32 hands on FP32."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np

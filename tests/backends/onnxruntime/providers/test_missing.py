@@ -1,7 +1,5 @@
 """A provider that is not there says which wheel or library would bring it."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

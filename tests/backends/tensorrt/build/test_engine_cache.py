@@ -1,7 +1,5 @@
 """When a kept engine is taken, and when it is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx
@@ -28,7 +26,6 @@ def test_what_was_built_is_taken_again(each, perceptron, engines) -> None:
     assert TrtBackend().engine_for(one) is None
     made = report(build(one))
     kept = TrtBackend().engine_for(one)
-    assert kept is not None
     assert kept.from_cache
     assert replace(kept, from_cache=False) == made
     assert {notice.code for notice in kept.notices} == {"W-BUILD-SHAPE"}

@@ -1,7 +1,5 @@
 """Layers that stay in FP32 in a build that may use less."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -39,9 +37,7 @@ def keep(fake: SimpleNamespace, made: Build, *names: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["8.6.0", "10.16.1"])
-def test_named_layers_compute_and_hand_on_fp32_and_nothing_else_does(
-    use, tmp_path, version
-) -> None:
+def test_named_layers_compute_and_return_fp32_and_no_others(use, tmp_path, version) -> None:
     fake = use(version)
     made = built(fake, models.perceptron(tmp_path / "net.onnx"))
     keep(fake, made, "product", "folded-away")

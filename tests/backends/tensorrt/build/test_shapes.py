@@ -1,7 +1,5 @@
 """Dynamic shapes, profiles, shapes as values, and shapes that only values decide."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -129,9 +127,7 @@ def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron
 
 
 @pytest.mark.parametrize(("index", "batch"), [("0", 2), ("1", 1), ("1", 9)])
-def test_a_shape_outside_its_profile_says_what_to_do(
-    each, perceptron, engines, index, batch
-) -> None:
+def test_a_shape_outside_its_profile_has_a_hint(each, perceptron, engines, index, batch) -> None:
     one = of_profile(profiles(perceptron, engines), index, shapes=shapes(x=(batch, 4)))
     with pytest.raises(UsageError, match=f"shape {batch}x4 for input x") as caught:
         measure(one)
@@ -175,13 +171,11 @@ def test_outputs_whose_size_only_the_values_tell(each, tmp_path, engines, mode) 
     load = workload(mode=mode, files=(InputFile(name="x", path=str(file)),))
     one = with_engine(job(path, workload=load, stamps="0"), engines)
     found = measure(one)
-    assert found.mode is not None
     assert found.mode.cuda_graph is False
     assert "I-NO-CUDA-GRAPH" in codes(found)
     (answer,) = found.answers
     assert answer.data.tolist() == [[1, 3, 4]]
     assert found.outputs[0].shape == (1, 3)
-    assert found.device_memory is not None
     item = answer.data.itemsize
     assert found.device_memory.buffer_bytes == 6 * 4 + 3 * item
 
@@ -213,22 +207,21 @@ def test_a_build_for_assumed_shapes_is_noticed(each, perceptron, engines) -> Non
     assert report(found).notices == found.notices
 
 
-def test_shapes_that_cannot_be_inferred_are_named(use, perceptron, engines, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("method", "result", "words"),
+    [
+        ("infer_shapes", ["x"], "nothing is known of x"),
+        ("set_tensor_address", False, "binding x: TensorRT refused it"),
+    ],
+)
+def test_what_a_context_refuses_names_its_tensor(
+    use, perceptron, engines, monkeypatch, method, result, words
+) -> None:
     use()
     one = with_engine(job(perceptron), engines)
     with opened(one) as session:
-        monkeypatch.setattr(type(session.contexts[0]), "infer_shapes", lambda _: ["x"])
-        with pytest.raises(BackendError, match="nothing is known of x"):
-            session.bind(make_feeds(session.input_specs, one.workload))
-
-
-def test_an_address_that_is_refused_names_its_tensor(use, perceptron, engines, monkeypatch) -> None:
-    use()
-    one = with_engine(job(perceptron), engines)
-    with opened(one) as session:
-        kind = type(session.contexts[0])
-        monkeypatch.setattr(kind, "set_tensor_address", lambda *_: False)
-        with pytest.raises(BackendError, match="binding x: TensorRT refused it"):
+        monkeypatch.setattr(type(session.contexts[0]), method, lambda *_: result)
+        with pytest.raises(BackendError, match=words):
             session.bind(make_feeds(session.input_specs, one.workload))
 
 

@@ -1,9 +1,5 @@
 """Samples answered by an engine of the stand-in, against NumPy."""
 
-from __future__ import annotations
-
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -27,9 +23,7 @@ def feeds(**arrays) -> Feeds:
     return Feeds(arrays=arrays, batch=1, shapes={name: one.shape for name, one in arrays.items()})
 
 
-def test_samples_of_one_shape_and_of_others_are_answered(
-    each: SimpleNamespace, perceptron, tmp_path
-) -> None:
+def test_samples_of_one_shape_and_of_others_are_answered(each, perceptron, tmp_path) -> None:
     dims = {"min_shapes": "x:1x4", "opt_shapes": "x:4x4", "max_shapes": "x:8x4"}
     built = with_engine(job(perceptron, **dims), tmp_path / "engines")
     session = opened(built)
@@ -46,7 +40,7 @@ def test_samples_of_one_shape_and_of_others_are_answered(
         session.close()
 
 
-def test_outputs_of_unknown_size_follow_their_values(each: SimpleNamespace, tmp_path) -> None:
+def test_outputs_of_unknown_size_follow_their_values(each, tmp_path) -> None:
     built = with_engine(job(models.non_zero(tmp_path / "m.onnx")), tmp_path / "engines")
     session = opened(built)
     try:
@@ -80,7 +74,7 @@ def test_an_engine_that_was_not_built_is_refused(use, perceptron) -> None:
         opened(job(perceptron))
 
 
-def test_an_engine_with_an_implicit_batch_is_refused_with_the_reason(
+def test_an_engine_with_an_implicit_batch_is_refused(
     use, perceptron, tmp_path, monkeypatch
 ) -> None:
     fake = use("8.6.0")

@@ -1,7 +1,5 @@
 """A decode loop on an engine: present outputs become the past without a copy to the host."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +74,6 @@ def test_the_tokens_are_those_of_whole_prompts(each, style, past, tmp_path, engi
             assert (found == np.array(greedy(model, feeds.arrays, past))).all()
         shapes = {tensor.name: tensor.shape for side in session.tensors() for tensor in side}
         name = "present.0.key" if style == "optimum" else "present_0"
-        assert shapes[name] is not None
         assert shapes[name][-3:] == (HEADS, past + 5 + TOKENS - 1, WIDTH // HEADS)
         assert shapes["input_ids"] == (2, 5)
         pairs = 8 if style == "optimum" else 4  # two buffers of each pair of two layers
@@ -121,7 +118,6 @@ def test_a_run_has_time_to_first_token_and_per_token(use, tmp_path, engines) -> 
     )
     assert len(whole) == 5
     assert np.allclose(first + (TOKENS - 1) * further, whole)
-    assert found.mode is not None
     assert (found.mode.decode, found.mode.cuda_graph) == (TOKENS, False)
     assert found.profile is None
     assert "I-DECODE" in codes(found)
@@ -149,9 +145,7 @@ def test_an_engine_of_one_length_says_how_to_build_it(use, tmp_path, engines) ->
         ({"cold": True}, "--cold"),
     ],
 )
-def test_what_a_decode_loop_has_not_is_refused_before_the_build(
-    use, tmp_path, asked, option
-) -> None:
+def test_what_a_decode_loop_lacks_is_refused_before_the_build(use, tmp_path, asked, option) -> None:
     use()
     model = decoder(tmp_path / "net.onnx")
     with pytest.raises(UsageError, match=option):

@@ -1,9 +1,9 @@
 """Engines that do not load, contexts that do not fit, runtimes that only run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 from enginescope.backends.tensorrt.run.session import must_be_runnable
@@ -23,7 +23,6 @@ def engine_file(path: Path, to: Path, **options: str) -> Path:
 def test_an_engine_file_is_measured_as_it_is(each, perceptron, tmp_path) -> None:
     path = engine_file(perceptron, tmp_path / "net.plan")
     found = measure(job(path))
-    assert found.plan is not None
     assert found.plan.name == "net"
     assert list(found.files) == ["net.graph.json"]
 
@@ -73,7 +72,7 @@ def test_a_file_that_is_gone_is_named(use, tmp_path) -> None:
     ],
 )
 @pytest.mark.parametrize("version", ["8.6.0", "11.4.0"])
-def test_out_of_memory_is_that_wherever_it_happens(
+def test_out_of_memory_wherever_it_happens(
     use, perceptron, tmp_path, version, fault, words
 ) -> None:
     use(version)
@@ -120,13 +119,22 @@ def test_ways_to_allocate(each, perceptron, engines, way) -> None:
         assert len(measure(one).samples[0])
 
 
-def test_memory_that_the_user_manages_is_not_offered(use, perceptron, engines) -> None:
+def test_memory_cache_and_temporary_files_of_a_session(use, perceptron, engines) -> None:
     use()
     with pytest.raises(UnsupportedError, match="not offered"):
         measure(with_engine(job(perceptron, allocation="runtime"), engines))
+    with opened(with_engine(job(perceptron, persistent_cache_ratio="0.5"), engines)) as session:
+        assert session.contexts[0].persistent_cache_limit == 16 << 20
+    options = {"tempdir": "/somewhere", "tempfile_controls": "in_memory:deny,temporary:allow"}
+    with opened(with_engine(job(perceptron, **options), engines)) as session:
+        assert session._runtime.temporary_directory == "/somewhere"
+        assert session._runtime.tempfile_control_flags == 2
+    for wrong in ("in_memory:perhaps", "attic:allow"):
+        with pytest.raises(UsageError, match=f"tempfile_controls={wrong}"):
+            measure(with_engine(job(perceptron, tempfile_controls=wrong), engines))
 
 
-def test_a_context_without_a_reason_is_taken_for_memory(
+def test_no_context_without_a_reason_is_out_of_memory(
     use, perceptron, engines, monkeypatch
 ) -> None:
     fake = use()
@@ -163,30 +171,10 @@ def test_weights_that_do_not_stream(each, perceptron, engines) -> None:
         measure(one)
 
 
-def test_a_share_of_the_cache_persists(use, perceptron, engines) -> None:
-    use()
-    with opened(with_engine(job(perceptron, persistent_cache_ratio="0.5"), engines)) as session:
-        assert session.contexts[0].persistent_cache_limit == 16 << 20
-
-
-def test_where_temporary_files_may_lie(use, perceptron, engines) -> None:
-    use()
-    options = {"tempdir": "/somewhere", "tempfile_controls": "in_memory:deny,temporary:allow"}
-    with opened(with_engine(job(perceptron, **options), engines)) as session:
-        assert session._runtime.temporary_directory == "/somewhere"
-        assert session._runtime.tempfile_control_flags == 2
-    for wrong in ("in_memory:perhaps", "attic:allow"):
-        with pytest.raises(UsageError, match=f"tempfile_controls={wrong}"):
-            measure(with_engine(job(perceptron, tempfile_controls=wrong), engines))
-
-
 # refitting
 
 
 def test_weights_of_another_model(each, perceptron, tmp_path, engines) -> None:
-    import numpy as np
-    import onnx
-
     one = with_engine(job(perceptron, refit="1"), engines)
     before = measure(one).answers[0].data
     model = onnx.load(perceptron)

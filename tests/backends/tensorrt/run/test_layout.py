@@ -1,7 +1,5 @@
 """Memory layouts against their definition, element by element."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,14 +1,15 @@
 """How requests are issued: graphs, copies, streams, sets of inputs, pauses, a cold cache."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
+from enginescope.backends.tensorrt.run import inference_stream as lane
+from enginescope.backends.tensorrt.run.inference_stream import Captured
 from enginescope.backends.tensorrt.run.session import resolved
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import Mode
+from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.tensorrt.conftest import L2_BYTES
 from tests.backends.tensorrt.driving import (
     COUNT,
@@ -36,20 +37,16 @@ def test_a_graph_is_used_unless_declined(use, perceptron, engines, mode, asked) 
     fake = use()
     one = job(perceptron, workload=workload(mode=changed(mode, cuda_graph=asked)))
     found = measure(with_engine(one, engines))
-    assert found.mode is not None
     assert found.mode.cuda_graph is (asked is not False)
     assert not {code for code in codes(found) if code.endswith("GRAPH")}
     assert fake.device.executables == {}
 
 
 @pytest.mark.parametrize(("asked", "code"), [(True, "W-NO-CUDA-GRAPH"), (None, "I-NO-CUDA-GRAPH")])
-def test_a_refused_graph_is_said_and_measured_without(
-    use, perceptron, engines, asked, code
-) -> None:
+def test_a_refused_graph_is_noticed(use, perceptron, engines, asked, code) -> None:
     fake = use("10.16.1", "graph_refused")
     one = job(perceptron, workload=workload(mode=changed(THROUGHPUT, cuda_graph=asked)))
     found = measure(with_engine(one, engines))
-    assert found.mode is not None
     assert found.mode.cuda_graph is False
     (notice,) = (one for one in found.notices if one.code == code)
     assert "cudaErrorStreamCaptureInvalidated" in notice.message
@@ -62,9 +59,6 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
     use()
     mode = changed(THROUGHPUT, streams=3)
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
-    from enginescope.backends.tensorrt.run import inference_stream as lane
-    from enginescope.backends.tensorrt.run.inference_stream import Captured
-
     real, calls = lane.capture, []
 
     def second_fails(*arguments):
@@ -74,11 +68,8 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
 
     monkeypatch.setattr(lane, "capture", second_fails)
     found = measure(one)
-    assert found.mode is not None
     assert found.mode.cuda_graph is False
     with opened(one) as session:
-        from enginescope.runner.inputs.inputs import make_feeds
-
         calls.clear()
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()
@@ -126,7 +117,6 @@ def test_exactly_so_many_as_asked_for_are_kept(use, perceptron, engines, extra, 
     one = with_engine(job(perceptron, workload=workload(count, mode=mode), stamps="1"), engines)
     found = measure(one)
     assert {len(one) for one in found.samples} == {count}
-    assert found.trace is not None
     assert len(found.trace.stream) == count
     assert set(found.trace.stream.tolist()) <= set(range(extra.get("streams", 1)))
     (wanted,) = expected(perceptron, one)
@@ -149,7 +139,6 @@ def test_stamps_tell_one_story(each, perceptron, engines) -> None:
     one = job(perceptron, workload=workload(60, mode=mode), stamps="1")
     found = measure(with_engine(one, engines))
     trace = found.trace
-    assert trace is not None
     columns = [getattr(trace, name) for name in trace.__struct_fields__]
     assert {column.size for column in columns} == {60}
     step = 1e-3  # a little more than what single precision leaves of milliseconds
@@ -168,14 +157,10 @@ def test_stamps_tell_one_story(each, perceptron, engines) -> None:
     assert found.wall_ms == pytest.approx(trace.d2h_end.max() - trace.h2d_start.min(), rel=0.25)
 
 
-def test_stamps_are_kept_only_where_they_are_asked_for(use, perceptron, engines) -> None:
+def test_a_pause_lies_between_queries_and_stamps_are_not_kept(use, perceptron, engines) -> None:
     use()
     found = measure(with_engine(job(perceptron, workload=workload(mode=THROUGHPUT)), engines))
     assert found.trace is None
-
-
-def test_a_pause_lies_between_queries_and_not_in_them(use, perceptron, engines) -> None:
-    use()
     mode = changed(THROUGHPUT, idle_ms=2.0, in_flight=1)
     found = measure(with_engine(job(perceptron, workload=workload(10, mode=mode)), engines))
     assert found.wall_ms is not None
@@ -218,22 +203,19 @@ def test_managed_memory_needs_no_copies(use, perceptron, engines, managed) -> No
     np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
 
 
-def test_several_streams_in_latency_mode_are_refused() -> None:
+def test_defaults_are_filled_in_and_modes_refused() -> None:
     with pytest.raises(UsageError, match="one request in flight"):
         resolved(Mode(kind="latency", streams=2))
-
-
-def test_defaults_are_filled_in() -> None:
     found = resolved(Mode(kind="throughput", in_flight=None))
     assert (found.in_flight, found.transfers, found.spin_wait) == (2, True, True)
     assert (found.streams, found.rotate, found.cold) == (1, 1, False)
     assert resolved(Mode()).kind == "latency"
+    with pytest.raises(UsageError, match="call client"):
+        resolved(Mode(call="client"))
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
-def test_arrays_are_copied_from_memory_that_is_not_page_locked(
-    each, perceptron, engines, mode
-) -> None:
+def test_arrays_are_copied_from_pageable_memory(each, perceptron, engines, mode) -> None:
     locked: list[int] = []
     usual = each.cuda.cudaHostAlloc
     each.cuda.cudaHostAlloc = lambda *arguments: (locked.append(1), usual(*arguments))[1]
@@ -241,12 +223,6 @@ def test_arrays_are_copied_from_memory_that_is_not_page_locked(
     one = with_engine(job(perceptron, workload=workload(mode=asked)), engines)
     found = measure(one)
     assert locked == []
-    assert found.mode is not None
     assert found.mode.call == "arrays"
     (outputs,) = expected(perceptron, one)
     np.testing.assert_allclose(found.answers[0].data, outputs, rtol=1e-5)
-
-
-def test_a_caller_that_copies_is_none_of_tensorrt() -> None:
-    with pytest.raises(UsageError, match="call client"):
-        resolved(Mode(call="client"))

@@ -1,7 +1,5 @@
 """The arithmetic of both recorders, against a device whose times are known."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -47,7 +45,6 @@ class Recording:
 
 @pytest.fixture
 def recording(use, perceptron, engines):
-    """A maker of recordings."""
     with ExitStack() as stack:
 
         def make(mode: Mode, **options: str) -> Recording:
@@ -80,7 +77,6 @@ def test_throughput_is_what_the_device_does(recording, transfers) -> None:
     assert found.recorder.wall_ms == pytest.approx(10 * COMPUTE_MS, rel=0.05)
     run = as_run(found)
     told = pipeline(run)
-    assert told is not None
     assert told.period_ms == pytest.approx(COMPUTE_MS, rel=0.05)
     assert told.compute_ms == pytest.approx(COMPUTE_MS, rel=0.01)
     assert abs(told.gap_ms) < 0.1 * COMPUTE_MS
@@ -102,7 +98,6 @@ def test_one_query_at_a_time_leaves_a_gap(recording) -> None:
     found = recording(replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
     found.recorder.run(5)
     told = pipeline(as_run(found))
-    assert told is not None
     assert told.gap_ms > 2.0  # four pauses of three, over five queries
 
 
@@ -111,7 +106,6 @@ def test_streams_overlap(recording) -> None:
     found.recorder.run(12)
     assert found.recorder.wall_ms == pytest.approx(6 * COMPUTE_MS, rel=0.15)
     told = pipeline(as_run(found))
-    assert told is not None
     assert told.gap_ms < 0
 
 
@@ -122,7 +116,6 @@ def test_stretches_add_up_without_the_pauses_between(recording, clock) -> None:
         clock.sleep(0.03)
     assert found.recorder.wall_ms == pytest.approx(12 * COMPUTE_MS, rel=0.1)
     trace = found.recorder.trace()
-    assert trace is not None
     spanned = trace.d2h_end.max() - trace.h2d_start.min()
     assert spanned == pytest.approx(12 * COMPUTE_MS, rel=0.1)
     assert (np.diff(trace.compute_start) > 0).all()
@@ -157,7 +150,6 @@ def test_parts_and_what_lies_outside_make_the_whole(recording, transfers) -> Non
     assert (whole > sum(parts) - 1e-3).all()
     assert np.median(found.series("gpu_compute")) == pytest.approx(COMPUTE_MS, rel=0.05)
     told = round_trip(as_run(found))
-    assert told is not None
     assert [name for name, _ in told.parts] == list(names)
     assert told.outside_ms == pytest.approx(float(np.median(whole - sum(parts))))
     assert 0 < told.outside_ms < 1.0

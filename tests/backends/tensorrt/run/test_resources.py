@@ -1,14 +1,14 @@
 """Nothing is left on the device once a session has ended, however it ends."""
 
-from __future__ import annotations
-
 import gc
 from types import SimpleNamespace
 
 import pytest
 
+from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run import session as session_module
+from enginescope.backends.tensorrt.run.inference_stream import capture
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.runner.inputs.inputs import make_feeds
@@ -67,7 +67,7 @@ def test_outputs_that_grow_leave_nothing(use, tmp_path, engines) -> None:
     assert left(fake) == {}
 
 
-def test_the_engine_is_gone_before_the_layers_are_profiled(
+def test_the_engine_is_closed_before_layers_are_profiled(
     use, perceptron, engines, monkeypatch
 ) -> None:
     """Two at a time may be more than fits; nor may it need the collector to go."""
@@ -109,16 +109,11 @@ def test_what_fails_half_way_leaves_nothing(use, perceptron, engines, version, f
     assert left(fake) == {}
 
 
-def test_a_profile_that_is_not_there_leaves_nothing(use, perceptron, engines) -> None:
+def test_what_ends_early_leaves_nothing(use, perceptron, engines) -> None:
     fake = use()
     with pytest.raises(EnginescopeError):
         measure(with_engine(job(perceptron, profile_index="5"), engines))
     assert left(fake) == {}
-
-
-def test_feeds_that_fail_leave_nothing(use, perceptron, engines) -> None:
-    from enginescope.backends.tensorrt.backend import TrtBackend
-
     fake = use()
     one = with_engine(job(perceptron), engines)
 
@@ -128,9 +123,14 @@ def test_feeds_that_fail_leave_nothing(use, perceptron, engines) -> None:
     with pytest.raises(UnsupportedError):
         TrtBackend().execute(one, fails, lambda _: None)
     assert left(fake) == {}
+    one = with_engine(job(perceptron), engines)
+    with opened(one) as session:
+        session.bind(make_feeds(session.input_specs, one.workload))
+        session.close()
+    assert left(fake) == {}
 
 
-def test_a_layer_pass_that_fails_leaves_nothing_and_keeps_what_is_measured(
+def test_a_layer_pass_that_fails_keeps_what_is_measured(
     use, perceptron, engines, monkeypatch
 ) -> None:
     fake = use()
@@ -145,9 +145,7 @@ def test_a_layer_pass_that_fails_leaves_nothing_and_keeps_what_is_measured(
     assert len(found.samples[0])
     monkeypatch.setattr(_context.IExecutionContext, "report_to_profiler", lambda _: True)
     found = measure(one)
-    assert "reported none" in next(
-        one.message for one in found.notices if one.code == "W-NO-LAYERS"
-    )
+    assert "reported none" in next(n.message for n in found.notices if n.code == "W-NO-LAYERS")
     assert left(fake) == {}
 
 
@@ -161,18 +159,7 @@ def test_a_build_leaves_nothing(use, perceptron, engines, fault) -> None:
     assert left(fake) == {}
 
 
-def test_a_session_may_be_closed_twice(use, perceptron, engines) -> None:
-    fake = use()
-    one = with_engine(job(perceptron), engines)
-    with opened(one) as session:
-        session.bind(make_feeds(session.input_specs, one.workload))
-        session.close()
-    assert left(fake) == {}
-
-
-def test_a_graph_of_an_enqueue_that_was_refused_is_destroyed(use) -> None:
-    from enginescope.backends.tensorrt.run.inference_stream import capture
-
+def test_a_graph_that_was_refused_is_destroyed(use, monkeypatch) -> None:
     fake = use()
     cuda = Cuda(fake.cuda)
     captured = capture(cuda, lambda: False, cuda.stream())
@@ -180,11 +167,6 @@ def test_a_graph_of_an_enqueue_that_was_refused_is_destroyed(use) -> None:
     assert "the enqueue failed" in (captured.why_not or "")
     cuda.close()
     assert left(fake) == {}
-
-
-def test_a_graph_that_cannot_be_instantiated_is_said(use, monkeypatch) -> None:
-    from enginescope.backends.tensorrt.run.inference_stream import capture
-
     fake = use()
     error = fake.cuda.cudaError_t.cudaErrorMemoryAllocation
     monkeypatch.setattr(fake.cuda, "cudaGraphInstantiate", lambda *_: (error, None))

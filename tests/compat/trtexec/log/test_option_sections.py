@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from enginescope.compat.trtexec.log.log import option_lines
@@ -79,12 +77,9 @@ def test_shapes_of_profiles_and_of_the_run() -> None:
     assert "Input inference shape : x=2x3" in later
 
 
-def test_a_name_cannot_end_a_line() -> None:
+def test_names_and_batches_of_models_and_engines() -> None:
     lines = option_lines(settings(model="--onnx=a\nb"))
     assert "Model: a\\x0ab" in [one.text for one in lines]
-
-
-def test_an_engine_may_be_implicit_for_all_that_8_knows() -> None:
     assert "Batch: 1" in texts("--loadEngine=e.plan", trt="8.6.1")
     assert "Batch: Explicit" in texts("--loadEngine=e.plan", "--shapes=x:1", trt="8.6.1")
     assert "Batch: Explicit" in texts("--loadEngine=e.plan")

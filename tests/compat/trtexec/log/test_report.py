@@ -1,7 +1,5 @@
 """A run printed, and read back by the parser of trtexec's logs."""
 
-from __future__ import annotations
-
 import gzip
 from datetime import datetime, timezone
 from pathlib import Path
@@ -75,12 +73,10 @@ def test_our_log_reads_back_to_the_same_figures(trt) -> None:
     assert len(report.summaries) == 5
     for one in report.summaries:
         series = run.series(one.metric)
-        assert series is not None
         ours = as_trtexec_prints(series, (50.0, 99.9))
         assert one.median_ms == pytest.approx(ours.median_ms, rel=1e-5)
         assert one.mean_ms == pytest.approx(float(series.values_ms.mean()), rel=6e-6)
         assert one.percentiles[1][1] == pytest.approx(ours.percentiles[1][1], rel=1e-5)
-    assert log.profile is not None
     assert log.profile.iterations == 120
     assert [layer.name for layer in log.profile.layers] == ["conv1", 'fc "x"\\y\\x0az']
     assert log.profile.layers[1].mean_ms == 0.1667
@@ -112,8 +108,6 @@ def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
     times, _ = parse_times(source, "times")
     run = replace(run, wall_ms=times.wall_ms)
     theirs = run.tool
-    assert theirs is not None
-    assert theirs.command is not None
     asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
     ours = parsed(asked, run_lines(run, asked, KeptTexts())).report
     assert ours.throughput_per_s == pytest.approx(theirs.throughput_per_s, rel=5e-6)
@@ -129,7 +123,6 @@ def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
 def test_recorded_options_are_repeated_key_by_key(data) -> None:
     for name in ("resnet18.engine.build.log", "resnet18.engine.profile.log"):
         theirs = parse_trtexec_log((data / "trt86-h200" / name).read_bytes(), name)[0].report
-        assert theirs.command is not None
         asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
         ours = parsed(asked, option_lines(asked)).report
         expected = {title: dict(section) for title, section in theirs.options.items()}
@@ -140,22 +133,41 @@ def test_recorded_options_are_repeated_key_by_key(data) -> None:
             assert list(ours.options[title]) == list(section)
 
 
+def lines_of(asked: Settings, **changes: object) -> tuple[Line, ...]:
+    return run_lines(measured(asked, **changes), asked, KeptTexts())
+
+
 def texts_of(lines: tuple[Line, ...], level: str) -> list[str]:
     return [one.text for one in lines if one.level == level]
 
 
 def varied(asked: Settings, **series: np.ndarray) -> Run:
-    """The run with the values of some series replaced."""
     run = measured(asked)
-    changed = tuple(
-        replace(one, values_ms=series.get(one.metric, one.values_ms)) for one in run.samples
-    )
+    changed = tuple(replace(s, values_ms=series.get(s.metric, s.values_ms)) for s in run.samples)
     return replace(run, samples=changed)
 
 
-def test_a_sound_run_has_no_warnings() -> None:
+def test_what_is_warned_of() -> None:
     asked = settings()
-    assert texts_of(run_lines(measured(asked), asked, KeptTexts()), "W") == []
+    assert texts_of(lines_of(asked), "W") == []
+    run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
+    assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
+    notice = Notice(
+        code="I-DYNAMIC-SHAPE",
+        message="taken as 1",
+        evidence={"input": "x", "shape": [1, 3]},
+        level="info",
+    )
+    found = texts_of(lines_of(asked, notices=(notice,)), "W")
+    (text,) = found
+    assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
+    assert text.endswith("Automatically overriding shape to: 1x3")
+    asked = settings("--infStreams=2")
+    (found,) = texts_of(lines_of(asked), "W")
+    assert found.startswith("* Multiple inference streams are used.")
+    asked = settings("--dumpLayerInfo")
+    (found,) = texts_of(lines_of(asked), "W")
+    assert "inspector gave none" in found
 
 
 @pytest.mark.parametrize(
@@ -184,9 +196,7 @@ def test_unsteady_compute_times_are_warned_of_by_the_versions_own_measure() -> N
         found = texts_of(run_lines(varied(asked, gpu_compute=unsteady), asked, KeptTexts()), "W")
         assert (found[:1] == []) is not warned
         if warned:
-            assert found[0] == (
-                "* GPU compute time is unstable, with coefficient of variance = 2%."
-            )
+            assert found[0] == "* GPU compute time is unstable, with coefficient of variance = 2%."
 
 
 def test_copies_that_are_not_made_are_printed_as_zero() -> None:
@@ -201,32 +211,6 @@ def test_copies_that_are_not_made_are_printed_as_zero() -> None:
     assert report.messages == ()
 
 
-def test_several_streams_are_warned_of() -> None:
-    asked = settings("--infStreams=2")
-    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
-    assert found.startswith("* Multiple inference streams are used.")
-
-
-def test_our_own_notices_are_warnings_too() -> None:
-    asked = settings()
-    run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
-    assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
-
-
-def test_dynamic_dimensions_that_nobody_fixed() -> None:
-    asked = settings()
-    notice = Notice(
-        code="I-DYNAMIC-SHAPE",
-        message="taken as 1",
-        evidence={"input": "x", "shape": [1, 3]},
-        level="info",
-    )
-    found = texts_of(run_lines(measured(asked, notices=(notice,)), asked, KeptTexts()), "W")
-    (text,) = found
-    assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
-    assert text.endswith("Automatically overriding shape to: 1x3")
-
-
 @pytest.mark.parametrize("trt", ["8.6.1", "10.16.1", "11.1.0"])
 def test_a_graph_that_could_not_be_captured(trt) -> None:
     asked = settings(*(() if trt == "11.1.0" else ("--useCudaGraph",)), trt=trt)
@@ -237,24 +221,18 @@ def test_a_graph_that_could_not_be_captured(trt) -> None:
     found = texts_of(run_lines(run, asked, KeptTexts()), "W")
     assert len(found) == 3
     assert ("--useCudaGraph flag has been ignored" in found[2]) == (trt != "11.1.0")
-    captured = run_lines(measured(asked), asked, KeptTexts())
+    captured = lines_of(asked)
     assert any("Successfully captured" in one.text for one in captured) == (trt != "8.6.1")
 
 
 @pytest.mark.parametrize(("trt", "ends"), [("8.6.1", None), ("9.0.0", 300), ("10.16.1", 200)])
 def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
     asked = settings("--avgRuns=1", trt=trt)
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked)]
     averages = [one for one in found if one.startswith("Average on 1 runs - GPU latency: ")]
     assert len(averages) == (N if ends is None else 2 * ends)
     if ends is not None:
         assert f"... Omitting {N - 2 * ends} lines" in found
-
-
-def test_an_unfilled_last_average_is_left_out() -> None:
-    asked = settings("--avgRuns=300")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
-    assert sum(one.startswith("Average on 300 runs") for one in found) == 3
 
 
 def test_layers_bindings_and_shapes() -> None:
@@ -265,18 +243,6 @@ def test_layers_bindings_and_shapes() -> None:
     assert "Model input x (profile 0): min=2x3, opt=2x3, max=2x3" in found
     assert "Input binding for x with dimensions 1x3x8x8 and type fp32 is created." in found
     assert found.index("Layer Information:") < found.index("Starting inference")
-
-
-def test_no_layer_information_is_a_warning() -> None:
-    asked = settings("--dumpLayerInfo")
-    (found,) = texts_of(run_lines(measured(asked), asked, KeptTexts()), "W")
-    assert "inspector gave none" in found
-
-
-def test_outputs_are_printed() -> None:
-    asked = settings("--dumpOutput")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
-    assert "y: (1x4)\n1.5 nan inf -inf" in found
 
 
 def test_the_librarys_lines_are_among_ours() -> None:
@@ -316,18 +282,28 @@ def test_the_log_of_a_build_is_printed_once() -> None:
 def test_a_failed_run_says_why_and_reports_nothing() -> None:
     asked = settings()
     outcome = Outcome(kind=OutcomeKind.FAILED, message="no kernel", hint="another GPU")
-    lines = run_lines(measured(asked, outcome=outcome, samples=()), asked, KeptTexts())
+    lines = lines_of(asked, outcome=outcome, samples=())
     assert texts_of(lines, "E") == ["no kernel", "  try: another GPU"]
     assert not any("Performance summary" in one.text for one in lines)
     silent = measured(asked, outcome=Outcome(kind=OutcomeKind.CRASHED), samples=())
     assert texts_of(run_lines(silent, asked, KeptTexts()), "E") == ["the worker ended: crashed"]
 
 
-def test_a_skipped_inference_ends_after_the_layers() -> None:
+def test_which_sections_are_printed() -> None:
     asked = settings("--skipInference")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts())]
+    found = [one.text for one in lines_of(asked)]
     assert found[-1] == "Skipped inference phase since --skipInference is added."
     assert not any("Starting inference" in one for one in found)
+    asked = settings("--avgRuns=300")
+    found = [one.text for one in lines_of(asked)]
+    assert sum(one.startswith("Average on 300 runs") for one in found) == 3
+    asked = settings("--dumpOutput")
+    found = [one.text for one in lines_of(asked)]
+    assert "y: (1x4)\n1.5 nan inf -inf" in found
+    asked = settings("--dumpProfile")
+    found = [one.text for one in lines_of(asked, profile=None)]
+    assert not any(one.startswith("=== Profile") for one in found)
+    assert PROFILE.layers[1].total_ms == 0
 
 
 def test_a_loaded_engine_has_no_build_section_from_9_on() -> None:
@@ -338,10 +314,3 @@ def test_a_loaded_engine_has_no_build_section_from_9_on() -> None:
         assert log.report.build_s is None
         if trt == "10.16.1":
             assert log.report.engine_bytes == 3 * 2**20
-
-
-def test_no_layer_times_no_table() -> None:
-    asked = settings("--dumpProfile")
-    found = [one.text for one in run_lines(measured(asked, profile=None), asked, KeptTexts())]
-    assert not any(one.startswith("=== Profile") for one in found)
-    assert PROFILE.layers[1].total_ms == 0

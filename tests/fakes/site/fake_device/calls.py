@@ -1,7 +1,5 @@
 """What every call of the CUDA runtime has in common: its tuple, its errors."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -26,14 +24,10 @@ def call(
 ) -> Callable[[Callable[..., Any]], Callable[..., tuple[Any, ...]]]:
     """Make a function that returns an error or values one that returns CUDA's tuple.
 
-    Parameters
-    ----------
-    values : int
-        How many follow the error; they are ``None`` if the call failed.
-    waits : bool
-        It waits for the device, which no stream may be captured through.
-    unsafe_in_capture : bool
-        It may wait: a capture that goes on is invalid afterwards.
+    Args:
+        values: How many follow the error; they are ``None`` if the call failed.
+        waits: It waits for the device, which no stream may be captured through.
+        unsafe_in_capture: It may wait: a capture that goes on is invalid afterwards.
     """
 
     def made(function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:

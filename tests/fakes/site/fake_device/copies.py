@@ -1,7 +1,5 @@
 """Copies and fills: bytes that move when their time has come."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The end of a process as a segmentation fault makes it."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

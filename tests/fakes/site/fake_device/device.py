@@ -1,7 +1,5 @@
 """The one fake device of this process: its memory, its timeline, its handles."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -12,15 +10,6 @@ from fake_device.timeline import Event, Stream, Timeline
 
 
 class Device:
-    """State of a process that uses the fakes.
-
-    Attributes
-    ----------
-    last_error : Error
-    graphs, executables : dict
-        Handle -> captured nodes.
-    """
-
     def __init__(self) -> None:
         self.memory = Memory()
         self.timeline = Timeline()
@@ -29,8 +18,6 @@ class Device:
         self.executables: dict[int, Any] = {}
         self.last_error = Error.cudaSuccess
         self.current = 0
-        self.limits: dict[int, int] = {}
-        self.profiling = False
         self._handles = itertools.count(0x5580_0000_1000, 0x40)
 
     def handle(self) -> int:

@@ -16,9 +16,7 @@ class FastEnum(int):
                 return member
         raise ValueError(f"{value} is not a valid {cls.__name__}")
 
-    @property
-    def value(self) -> int:
-        return int(self)
+    value = property(int)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}.{self.name}: {int(self)}>"
@@ -27,7 +25,6 @@ class FastEnum(int):
 
 
 def fast_enum(name: str) -> type[FastEnum]:
-    """Return an enumeration of the CUDA runtime with its recorded values."""
     cls = type(name, (FastEnum,), {})
     for member, value in recorded_symbols.cuda_surface().enums[name].items():
         made = int.__new__(cls, value)

@@ -1,7 +1,5 @@
 """Handles and structures of the CUDA runtime as cuda-bindings shows them."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 
@@ -28,24 +26,13 @@ class Handle:
     def __repr__(self) -> str:
         return f"<{self._shown} {int(self):#x}>"
 
-    def getPtr(self) -> int:  # noqa: N802  # cuda-bindings' name
-        """Return where the handle itself lies."""
-        return ctypes.addressof(self._value)
-
 
 def handle_class(name: str, shown: str) -> type[Handle]:
-    """Return a class of handles."""
     return type(name, (Handle,), {"_shown": shown})
 
 
 def address_of(value: Any) -> int:
-    """Return an address or a handle as a number: from one, a handle, a buffer, or ``None``.
-
-    Raises
-    ------
-    TypeError
-        It is nothing of these.
-    """
+    """Return the number of an address, a handle, a buffer, or ``None``."""
     if value is None:
         return 0
     if isinstance(value, (int, Handle)):
@@ -103,8 +90,6 @@ ATTRIBUTES = {
 
 
 class cudaDeviceProp:  # noqa: N801  # cuda-bindings' name
-    """What a device is."""
-
     def __init__(self) -> None:
         self.totalGlobalMem = total_bytes()
         for name, value in PROPERTIES.items():

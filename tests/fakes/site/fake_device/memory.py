@@ -1,7 +1,5 @@
 """Memory of the fake device: real bytes at real addresses, with bounds and owners."""
 
-from __future__ import annotations
-
 import bisect
 import ctypes
 from collections import deque
@@ -18,27 +16,16 @@ _POISON = 0xDB
 
 @dataclass
 class Block:
-    """An allocation.
-
-    Attributes
-    ----------
-    kind : {"device", "managed", "pinned"}
-    """
-
     address: int
     nbytes: int
     kind: str
     buffer: Any
     freed: bool = False
 
-    @property
-    def end(self) -> int:
-        return self.address + self.nbytes
+    end = property(lambda self: self.address + self.nbytes)
 
 
 class Memory:
-    """All allocations, live and lately freed."""
-
     #: What a context of CUDA itself takes.
     CONTEXT_BYTES = 512 << 20
 
@@ -50,10 +37,7 @@ class Memory:
         self._reserved = 0
         self.used = self.CONTEXT_BYTES
 
-    @property
-    def free(self) -> int:
-        """Bytes of the device that are free."""
-        return max(total_bytes() - self.used, 0)
+    free = property(lambda self: max(total_bytes() - self.used, 0))
 
     def allocate(self, nbytes: int, kind: str) -> Block | None:
         """Return a new block; ``None`` if it does not fit."""
@@ -93,7 +77,6 @@ class Memory:
         return True
 
     def give_back(self, nbytes: int) -> None:
-        """Give back what was reserved."""
         self.used -= nbytes
 
     def block_at(self, address: int) -> Block | None:

@@ -1,27 +1,13 @@
 """What tests steer the fakes with: environment variables, read when they matter."""
 
-from __future__ import annotations
-
 import os
 
 #: Every fault there is: a misspelt one must not pass for a run without faults.
-FAULTS = frozenset(
-    {
-        "graph_refused",
-        "oom_engine",
-        "oom_context",
-        "oom_buffer",
-        "build_fails",
-        "execute_fails",
-        "illegal_address",
-        "no_stream_waits",
-        "plugin_missing",
-        "no_gpu",
-        "no_driver",
-        "crash_build",
-        "crash_run",
-    }
-)
+FAULTS = {
+    *("graph_refused", "oom_engine", "oom_context", "oom_buffer", "build_fails"),
+    *("execute_fails", "illegal_address", "no_stream_waits", "plugin_missing"),
+    *("no_gpu", "no_driver", "crash_build", "crash_run"),
+}
 
 
 def faulty(name: str) -> bool:

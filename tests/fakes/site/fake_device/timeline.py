@@ -20,13 +20,7 @@ Effect = Callable[[], "Error | None"]
 
 @dataclass
 class Node:
-    """What is on a stream: work of a duration, or an event that is reached.
-
-    Attributes
-    ----------
-    effect : callable
-        Returns an error, or ``None``.
-    """
+    """What is on a stream: work of a duration, or an event that is reached."""
 
     duration_ns: int
     effect: Effect | None = None
@@ -48,12 +42,9 @@ class Event:
 class Stream:
     """A stream.
 
-    Attributes
-    ----------
-    capture : list of Node or None
-        Its nodes while it is captured.
-    gate : callable or None
-        Whether the word that the stream waits for has its value; what follows is `held` until then.
+    Attributes:
+        capture: Its nodes while it is captured.
+        gate: Whether the word that the stream waits for is there; the rest is `held` until then.
     """
 
     handle: int
@@ -74,21 +65,13 @@ class _Pending:
 
 
 class Timeline:
-    """What all streams of the device do, and when.
-
-    Attributes
-    ----------
-    failed : Error or None
-        Sticky: every call returns it from then on.
-    """
-
     def __init__(self) -> None:
         self.legacy = Stream(handle=0)
         self.streams: dict[int, Stream] = {0: self.legacy}
         self._pending: list[_Pending] = []
         self._numbers = itertools.count()
         self._lock = threading.RLock()  # who waits for work does not go on while another runs it
-        self.failed: Error | None = None
+        self.failed: Error | None = None  # every call returns it from then on
         self.fails_next_wait: Error | None = None
 
     @staticmethod
@@ -160,7 +143,6 @@ class Timeline:
         return self.failed
 
     def synchronize(self) -> Error | None:
-        """Block until all streams are done."""
         for one in self.streams.values():
             self.wait_for_gate(one)
         return self.wait_until(max(one.cursor_ns for one in self.streams.values()))

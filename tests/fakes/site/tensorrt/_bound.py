@@ -1,7 +1,5 @@
 """How classes behave that pybind11 binds: strict arguments, strict attributes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt._version import NUMBERS
@@ -49,12 +47,7 @@ class Subclassable:
 
 
 def need(method: str, *pairs: tuple[Any, Any]) -> None:
-    """Refuse arguments of other types, as pybind11 does.
-
-    Parameters
-    ----------
-    *pairs : tuple of (value, type or types)
-    """
+    """Refuse arguments of other types, as pybind11 does; pairs of a value and its types."""
     for value, kinds in pairs:
         accepted = kinds if isinstance(kinds, tuple) else (kinds,)
         if isinstance(value, bool) and bool not in accepted and int not in accepted:
@@ -62,14 +55,9 @@ def need(method: str, *pairs: tuple[Any, Any]) -> None:
         if not isinstance(value, accepted):
             raise TypeError(
                 f"{method}(): incompatible function arguments. The following argument types are "
-                f"supported: {', '.join(one.__name__ for one in kinds_of(kinds))}\n\n"
+                f"supported: {', '.join(one.__name__ for one in accepted)}\n\n"
                 f"Invoked with: {value!r}"
             )
-
-
-def kinds_of(kinds: Any) -> tuple[Any, ...]:
-    """Return types as a tuple."""
-    return kinds if isinstance(kinds, tuple) else (kinds,)
 
 
 def buffer_of(method: str, value: Any) -> bytes:
@@ -79,3 +67,26 @@ def buffer_of(method: str, value: Any) -> bytes:
     except TypeError:
         need(method, (value, bytes))
         raise
+
+
+def setting(
+    name: str, kinds: Any, default: Any, accepts: Any = None, limit: Any = lambda value: value
+) -> property:
+    """Return a property that checks its type; its value lies in `_values`.
+
+    Args:
+        accepts: Whether TensorRT takes a value; it logs an error and keeps the old one if not.
+        limit: What TensorRT makes of a value without a word.
+    """
+
+    def get(self: Any) -> Any:
+        return self._values.get(name, default)
+
+    def put(self: Any, value: Any) -> None:
+        need(name, (value, kinds))
+        if accepts is not None and not accepts(value):
+            self._say("ERROR", f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({name})")
+            return
+        self._values[name] = limit(value)
+
+    return property(get, put)

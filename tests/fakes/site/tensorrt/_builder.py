@@ -1,7 +1,5 @@
 """Building: network and configuration into a plan."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.crash import crash
@@ -23,8 +21,6 @@ _PRECISIONS = ("FP16", "BF16", "INT8", "FP8", "INT4", "FP4")
 
 
 class Builder(Bound):
-    """Makes networks, configurations and plans."""
-
     def __init__(self, logger: ILogger) -> None:
         need("Builder", (logger, ILogger))
         missing = DEVICE.absent()
@@ -38,9 +34,7 @@ class Builder(Bound):
             ILogger.INFO, "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)"
         )
 
-    @property
-    def logger(self) -> ILogger:
-        return self._logger
+    logger = property(lambda self: self._logger)
 
     @property
     def max_threads(self) -> int:
@@ -50,12 +44,6 @@ class Builder(Bound):
     def max_threads(self, count: int) -> None:
         need("max_threads", (count, int))
         self._threads = count
-
-    platform_has_tf32 = property(lambda _: True)
-    platform_has_fast_fp16 = property(lambda _: True)
-    platform_has_fast_int8 = property(lambda _: True)
-    num_DLA_cores = property(lambda _: 0)  # noqa: N815
-    max_DLA_batch_size = property(lambda _: 4096)  # noqa: N815
 
     def create_network(self, flags: int = 0) -> INetworkDefinition:
         need("create_network", (flags, int))
@@ -72,9 +60,6 @@ class Builder(Bound):
     def get_plugin_registry(self) -> Any:
         return REGISTRY
 
-    def is_network_supported(self, network: INetworkDefinition, config: IBuilderConfig) -> bool:
-        return _validation.complaint(network, config) is None
-
     def build_serialized_network(
         self, network: INetworkDefinition, config: IBuilderConfig
     ) -> IHostMemory | None:
@@ -90,8 +75,6 @@ class Builder(Bound):
 
 
 class _Building:
-    """One build."""
-
     def __init__(self, builder: Builder, network: Any, config: IBuilderConfig) -> None:
         self._say = builder._say
         self._network, self._config = network, config

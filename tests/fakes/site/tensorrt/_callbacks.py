@@ -1,24 +1,17 @@
 """Classes for the user to derive from."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
 from tensorrt._bound import Subclassable
-from tensorrt._enums import ALL
 
 
 class IProfiler(Subclassable):
-    """Told the time of each layer."""
-
     def report_layer_time(self, layer_name: str, ms: float) -> None:
         sys.stderr.write('Tried to call pure virtual function "IProfiler::report_layer_time"\n')
 
 
 class Profiler(IProfiler):
-    """Prints the time of each layer."""
-
     def report_layer_time(self, layer_name: str, ms: float) -> None:
         print(f"{layer_name}: {ms}ms")
 
@@ -42,8 +35,6 @@ class IOutputAllocator(Subclassable):
 
 
 class IProgressMonitor(Subclassable):
-    """Told how far a build is."""
-
     def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None:
         return None
 
@@ -55,8 +46,6 @@ class IProgressMonitor(Subclassable):
 
 
 class IInt8EntropyCalibrator2(Subclassable):
-    """Feeds INT8 calibration."""
-
     def get_batch_size(self) -> int:
         raise NotImplementedError("get_batch_size")
 
@@ -68,6 +57,3 @@ class IInt8EntropyCalibrator2(Subclassable):
 
     def write_calibration_cache(self, cache: Any) -> None:
         return None
-
-    def get_algorithm(self) -> Any:
-        return ALL["CalibrationAlgoType"].ENTROPY_CALIBRATION_2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorrt._bound import Made, buffer_of, need
+from tensorrt._bound import Made, buffer_of, need, setting
 from tensorrt._enums import ALL, number
 from tensorrt._network import ILayer
 from tensorrt._profiles import IOptimizationProfile, ordered
@@ -38,40 +38,12 @@ class ITimingCache(Made):
         return True
 
 
-def _setting(
-    name: str, kinds: Any, default: Any, accepts: Any = None, limit: Any = lambda value: value
-) -> property:
-    """Return a property of the configuration.
-
-    Parameters
-    ----------
-    accepts : callable or None
-        Whether TensorRT takes a value; it logs an error and keeps the old one if not.
-    limit : callable
-        What TensorRT makes of a value without a word.
-    """
-
-    def get(self: Any) -> Any:
-        return self._values.get(name, default)
-
-    def put(self: Any, value: Any) -> None:
-        need(name, (value, kinds))
-        if accepts is not None and not accepts(value):
-            self._say("ERROR", f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({name})")
-            return
-        self._values[name] = limit(value)
-
-    return property(get, put)
-
-
 def _of(enum: str, member: str) -> tuple[Any, Any]:
     kind = ALL.get(enum, object)
     return kind, getattr(kind, member, None)
 
 
 class IBuilderConfig(Made):
-    """The configuration of one build."""
-
     def __init__(self, logger: Any) -> None:
         self._logger = logger
         self.reset()
@@ -82,8 +54,6 @@ class IBuilderConfig(Made):
         self._pools: dict[int, int] = {}
         resize = number(ALL["PreviewFeature"], "RUNTIME_ACTIVATION_RESIZE_10_10")
         self._previews: dict[int, bool] = {} if resize is None else {resize: MAJOR >= 11}
-        self._quantization = 0
-        self._devices: dict[str, Any] = {}
         self._profiles: list[IOptimizationProfile] = []
         self._cache: ITimingCache | None = None
         self._capabilities: list[str] = []
@@ -92,33 +62,33 @@ class IBuilderConfig(Made):
     def _say(self, severity: str, text: str) -> None:
         self._logger.log(getattr(type(self._logger), severity), text)
 
-    avg_timing_iterations = _setting("avg_timing_iterations", int, 1)
-    builder_optimization_level = _setting(
+    avg_timing_iterations = setting("avg_timing_iterations", int, 1)
+    builder_optimization_level = setting(
         "builder_optimization_level",
         int,
         3,
         lambda value: 0 <= value <= (5 if MAJOR < 11 else value),
         lambda value: min(value, 5),
     )
-    max_aux_streams = _setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
-    build_route = _setting("build_route", str, "")
-    max_num_tactics = _setting("max_num_tactics", int, -1, lambda value: value >= -1)
-    l2_limit_for_tiling = _setting("l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0))
-    profile_stream = _setting("profile_stream", int, 0)
-    DLA_core = _setting("DLA_core", int, -1, limit=lambda _: -1)  # the device has none
-    plugins_to_serialize = _setting("plugins_to_serialize", list, [])
-    int8_calibrator = _setting("int8_calibrator", object, None)
-    progress_monitor = _setting("progress_monitor", object, None)
-    engine_capability = _setting("engine_capability", *_of("EngineCapability", "STANDARD"))
-    default_device_type = _setting("default_device_type", *_of("DeviceType", "GPU"))
-    profiling_verbosity = _setting(
+    max_aux_streams = setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
+    build_route = setting("build_route", str, "")
+    max_num_tactics = setting("max_num_tactics", int, -1, lambda value: value >= -1)
+    l2_limit_for_tiling = setting("l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0))
+    profile_stream = setting("profile_stream", int, 0)
+    DLA_core = setting("DLA_core", int, -1, limit=lambda _: -1)  # the device has none
+    plugins_to_serialize = setting("plugins_to_serialize", list, [])
+    int8_calibrator = setting("int8_calibrator", object, None)
+    progress_monitor = setting("progress_monitor", object, None)
+    engine_capability = setting("engine_capability", *_of("EngineCapability", "STANDARD"))
+    default_device_type = setting("default_device_type", *_of("DeviceType", "GPU"))
+    profiling_verbosity = setting(
         "profiling_verbosity", *_of("ProfilingVerbosity", "LAYER_NAMES_ONLY")
     )
-    hardware_compatibility_level = _setting(
+    hardware_compatibility_level = setting(
         "hardware_compatibility_level", *_of("HardwareCompatibilityLevel", "NONE")
     )
-    runtime_platform = _setting("runtime_platform", *_of("RuntimePlatform", "SAME_AS_BUILD"))
-    tiling_optimization_level = _setting(
+    runtime_platform = setting("runtime_platform", *_of("RuntimePlatform", "SAME_AS_BUILD"))
+    tiling_optimization_level = setting(
         "tiling_optimization_level", *_of("TilingOptimizationLevel", "NONE")
     )
 
@@ -153,16 +123,6 @@ class IBuilderConfig(Made):
         value = number(BuilderFlag, name)
         return value is not None and bool(self._flags >> value & 1)
 
-    def set_quantization_flag(self, flag: Any) -> None:
-        need("set_quantization_flag", (flag, ALL.get("QuantizationFlag", object)))
-        self._quantization |= 1 << int(flag)
-
-    def clear_quantization_flag(self, flag: Any) -> None:
-        self._quantization &= ~(1 << int(flag))
-
-    def get_quantization_flag(self, flag: Any) -> bool:
-        return bool(self._quantization >> int(flag) & 1)
-
     def set_memory_pool_limit(self, pool: Any, pool_size: int) -> None:
         need("set_memory_pool_limit", (pool, ALL["MemoryPoolType"]), (pool_size, int))
         need("set_memory_pool_limit", (pool_size if pool_size >= 0 else None, int))
@@ -180,9 +140,6 @@ class IBuilderConfig(Made):
     def num_compute_capabilities(self, count: int) -> None:
         need("num_compute_capabilities", (count, int))
         self._capabilities = ["NONE"] * count
-
-    def get_compute_capability(self, index: int) -> Any:
-        return getattr(ALL["ComputeCapability"], self._capabilities[index])
 
     def set_compute_capability(self, compute_capability: Any, index: int) -> bool:
         need("set_compute_capability", (compute_capability, ALL["ComputeCapability"]))
@@ -213,18 +170,6 @@ class IBuilderConfig(Made):
 
     def set_device_type(self, layer: ILayer, device_type: Any) -> None:
         need("set_device_type", (layer, ILayer), (device_type, ALL["DeviceType"]))
-        self._devices[layer.name] = device_type
-
-    def get_device_type(self, layer: ILayer) -> Any:
-        need("get_device_type", (layer, ILayer))
-        return self._devices.get(layer.name, self.default_device_type)
-
-    def is_device_type_set(self, layer: ILayer) -> bool:
-        return layer.name in self._devices
-
-    def can_run_on_DLA(self, layer: ILayer) -> bool:  # noqa: N802
-        need("can_run_on_DLA", (layer, ILayer))
-        return False
 
     def add_optimization_profile(self, profile: IOptimizationProfile) -> int:
         need("add_optimization_profile", (profile, IOptimizationProfile))
@@ -236,17 +181,7 @@ class IBuilderConfig(Made):
         self._profiles.append(profile)
         return len(self._profiles) - 1
 
-    @property
-    def num_optimization_profiles(self) -> int:
-        return len(self._profiles)
-
-    def set_calibration_profile(self, profile: IOptimizationProfile) -> bool:
-        need("set_calibration_profile", (profile, IOptimizationProfile))
-        self._values["calibration_profile"] = profile
-        return True
-
-    def get_calibration_profile(self) -> IOptimizationProfile | None:
-        return self._values.get("calibration_profile")
+    num_optimization_profiles = property(lambda self: len(self._profiles))
 
     def create_timing_cache(self, serialized_timing_cache: Any) -> ITimingCache | None:
         data = buffer_of("create_timing_cache", serialized_timing_cache)

@@ -1,12 +1,9 @@
 """An execution context: shapes, addresses, and work on a stream."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.device import DEVICE
-from fake_device.handles import Handle
-from tensorrt._bound import Made, need
+from tensorrt._bound import Made, need, setting
 from tensorrt._callbacks import IOutputAllocator, IProfiler
 from tensorrt._enqueue import Enqueue
 from tensorrt._enums import ALL
@@ -16,15 +13,12 @@ from tensorrt._version import MAJOR
 
 
 class IExecutionContext(Made):
-    """Runs an engine."""
-
     def __init__(self, engine: Any, reserved: int) -> None:
         self._engine, self._reserved = engine, reserved
         self._profile = 0
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._addresses: dict[str, int] = {}
         self._allocators: dict[str, Any] = {}
-        self._consumed: int = 0
         self._inferred: tuple[Any, dict[str, tuple[int, ...]]] | None = None
         self._values: dict[str, Any] = {}
         self._profiler: Any = None
@@ -133,14 +127,6 @@ class IExecutionContext(Made):
             f"profiles. Valid range for profile {self._profile}: {list(low)}..{list(high)}.",
         )
 
-    @property
-    def all_binding_shapes_specified(self) -> bool:
-        return not self._missing_shapes()
-
-    @property
-    def all_shape_inputs_specified(self) -> bool:
-        return all(name in self._addresses for name in self._host_inputs())
-
     def _host_inputs(self) -> list[str]:
         return [one["name"] for one in self._engine._facts["io"] if one["host"] and one["input"]]
 
@@ -184,17 +170,6 @@ class IExecutionContext(Made):
             return Dims(self._shapes.get(name, found["shape"]))
         return Dims(found["shape"] if self._missing_shapes() else self._infer()[name])
 
-    def get_tensor_strides(self, name: str) -> Dims:
-        strides, step = [], 1
-        for size in reversed(self.get_tensor_shape(name)[:]):
-            strides.append(step)
-            step *= max(size, 1)
-        return Dims(strides[::-1])
-
-    def get_max_output_size(self, name: str) -> int:
-        shape = tuple(max(size, 1) for size in self.get_tensor_shape(name))
-        return self._engine._execution.nbytes(name, shape)
-
     # addresses
 
     def set_tensor_address(self, name: str, memory: int) -> bool:
@@ -204,9 +179,6 @@ class IExecutionContext(Made):
         self._addresses[name] = memory
         return True
 
-    def get_tensor_address(self, name: str) -> int:
-        return self._addresses.get(name, 0)
-
     def set_output_allocator(self, name: str, output_allocator: Any) -> bool:
         need("set_output_allocator", (output_allocator, (IOutputAllocator, type(None))))
         found = self._engine._tensor("setOutputAllocator", name)
@@ -215,39 +187,11 @@ class IExecutionContext(Made):
         self._allocators[name] = output_allocator
         return True
 
-    def get_output_allocator(self, name: str) -> Any:
-        return self._allocators.get(name)
-
-    def set_input_consumed_event(self, event: Any) -> bool:
-        need("set_input_consumed_event", (event, (int, Handle)))
-        self._consumed = int(event)
-        return True
-
-    def get_input_consumed_event(self) -> int:
-        return self._consumed
-
-    def set_aux_streams(self, aux_streams: list[int]) -> None:
-        need("set_aux_streams", *((one, int) for one in aux_streams))
-
-    def set_device_memory(self, memory: int, size: int) -> None:
-        need("set_device_memory", (memory, int), (size, int))
-
-    def update_device_memory_size_for_shapes(self) -> int:
-        return self._engine._facts["activation_bytes"]
-
     # work
 
     def execute_async_v3(self, stream_handle: int) -> bool:
         need("execute_async_v3", (stream_handle, int))
         return Enqueue(self, stream_handle).run()
-
-    def execute_v2(self, bindings: list[int]) -> bool:
-        need("execute_v2", *((one, int) for one in bindings))
-        kept = dict(self._addresses)
-        self._addresses = dict(zip(self._engine._order, bindings, strict=True))
-        done = Enqueue(self, 0).run()
-        self._addresses = kept
-        return done and DEVICE.timeline.synchronize() is None
 
     def report_to_profiler(self) -> bool:
         if self._profiler is None or self._unreported is None:
@@ -263,14 +207,6 @@ class IExecutionContext(Made):
         return True
 
 
-def _setting(name: str, kinds: Any, default: Any) -> property:
-    def put(self: IExecutionContext, value: Any) -> None:
-        need(name, (value, kinds))
-        self._values[name] = value
-
-    return property(lambda self: self._values.get(name, default), put)
-
-
 for _name, _kind, _default in (
     ("enqueue_emits_profile", bool, True),
     ("debug_sync", bool, False),
@@ -280,4 +216,4 @@ for _name, _kind, _default in (
     ("temporary_allocator", object, None),
     ("error_recorder", object, None),
 ):
-    setattr(IExecutionContext, _name, _setting(_name, _kind, _default))
+    setattr(IExecutionContext, _name, setting(_name, _kind, _default))

@@ -1,7 +1,5 @@
 """An engine: what a plan says of itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.device import DEVICE
@@ -12,8 +10,7 @@ from tensorrt._enums import ALL
 from tensorrt._execution import Execution
 from tensorrt._inspector import EngineInspector
 from tensorrt._logger import ILogger
-from tensorrt._serialization import IRuntimeConfig, ISerializationConfig, stripped
-from tensorrt._values import DataType, Dims, IHostMemory, bits
+from tensorrt._values import DataType, Dims, IHostMemory
 from tensorrt._version import MAJOR
 
 TensorIOMode = ALL["TensorIOMode"]
@@ -22,8 +19,6 @@ Strategy = ALL.get("ExecutionContextAllocationStrategy")
 
 
 class _Engine(Made):
-    """State, and what all versions have."""
-
     def __init__(self, facts: dict[str, Any], model: Any, data: bytes, logger: Any) -> None:
         self._facts, self._model, self._data, self._logger = facts, model, data, logger
         self._io = {one["name"]: one for one in facts["io"]}
@@ -53,9 +48,7 @@ class _Engine(Made):
     def _streamable(self) -> int:
         return self._facts["weight_bytes"] if "WEIGHT_STREAMING" in self._facts["flags"] else 0
 
-    @property
-    def _compatible(self) -> bool:
-        return "VERSION_COMPATIBLE" in self._facts["flags"]
+    _compatible = property(lambda self: "VERSION_COMPATIBLE" in self._facts["flags"])
 
     def _span(self, profile: int, key: str, name: str) -> list[tuple[int, ...]] | None:
         found = self._facts["profiles"][profile][key].get(name)
@@ -63,8 +56,6 @@ class _Engine(Made):
 
 
 class ICudaEngine(_Engine):
-    """An engine in named tensors."""
-
     name = property(lambda self: self._facts["name"])
     num_io_tensors = property(lambda self: len(self._order))
     num_layers = property(lambda self: len(self._model.graph.node))
@@ -83,7 +74,6 @@ class ICudaEngine(_Engine):
     device_memory_size = property(lambda self: self._facts["activation_bytes"])
     device_memory_size_v2 = property(lambda self: self._facts["activation_bytes"])
     streamable_weights_size = property(lambda self: self._streamable)
-    weight_streaming_scratch_memory_size = property(lambda _: 0)
 
     @property
     def weight_streaming_budget_v2(self) -> int:
@@ -96,10 +86,6 @@ class ICudaEngine(_Engine):
 
     def get_weight_streaming_automatic_budget(self) -> int:
         return self._streamable
-
-    def get_device_memory_size_for_profile_v2(self, profile_index: int) -> int:
-        need("get_device_memory_size_for_profile_v2", (profile_index, int))
-        return self._facts["activation_bytes"]
 
     def get_engine_stat(self, stat: Any) -> int:
         need("get_engine_stat", (stat, ALL.get("EngineStat", object)))
@@ -134,10 +120,6 @@ class ICudaEngine(_Engine):
         host = found is not None and found["host"] and found["input"]
         return TensorLocation.HOST if host else TensorLocation.DEVICE
 
-    def is_shape_inference_io(self, name: str) -> bool:
-        found = self._tensor("isShapeInferenceIO", name)
-        return found is not None and found["host"]
-
     def get_tensor_format(self, name: str, profile_index: int = 0) -> Any:
         found = self._tensor("getTensorFormat", name)
         return getattr(ALL["TensorFormat"], "LINEAR" if found is None else found["format"])
@@ -154,12 +136,6 @@ class ICudaEngine(_Engine):
         found = self._tensor("getTensorComponentsPerElement", name)
         wide = 1 if found is None else _io.width(found["format"])
         return wide if wide > 1 else -1
-
-    def get_tensor_bytes_per_component(self, name: str, profile_index: int = 0) -> int:
-        found = self._tensor("getTensorBytesPerComponent", name)
-        if found is None or _io.width(found["format"]) == 1:
-            return -1
-        return bits(getattr(DataType, found["dtype"])) // 8
 
     def get_tensor_profile_shape(self, name: str, profile_index: int) -> list[Dims]:
         need("get_tensor_profile_shape", (name, str), (profile_index, int))
@@ -178,24 +154,15 @@ class ICudaEngine(_Engine):
     def serialize(self) -> IHostMemory:
         return IHostMemory(self._data)
 
-    def create_serialization_config(self) -> ISerializationConfig:
-        return ISerializationConfig()
-
-    def serialize_with_config(self, config: ISerializationConfig) -> IHostMemory:
-        need("serialize_with_config", (config, ISerializationConfig))
-        return IHostMemory(stripped(self, config))
-
-    def create_runtime_config(self) -> IRuntimeConfig:
-        return IRuntimeConfig()
-
-    def create_execution_context(self, strategy: Any = None, runtime_config: Any = None) -> Any:
+    def create_execution_context(self, strategy: Any = None) -> Any:
         from tensorrt._context import IExecutionContext
 
         if strategy is not None and (Strategy is None or MAJOR < 10):
             need("create_execution_context", (strategy, type(None)))
         if strategy is not None:
-            need("create_execution_context", (strategy, (Strategy, IRuntimeConfig)))
-        taken = 0 if _user_managed(strategy) else self._facts["activation_bytes"]
+            need("create_execution_context", (strategy, Strategy))
+        is_ours = strategy is None or strategy.name != "USER_MANAGED"
+        taken = self._facts["activation_bytes"] if is_ours else 0
         if faulty("oom_context") or not DEVICE.memory.reserve(taken):
             self._error(
                 "1: [defaultAllocator.cpp::allocate::19] Error Code 1: Cuda Runtime (out of memory)"
@@ -212,8 +179,6 @@ class ICudaEngine(_Engine):
 
     # bindings: in version 8 only; the others lose these names
 
-    num_bindings = property(lambda self: len(self._order) * self.num_optimization_profiles)
-
     def get_binding_index(self, name: str) -> int:
         need("get_binding_index", (name, str))
         return self._order.index(name) if name in self._io else -1
@@ -228,8 +193,3 @@ class ICudaEngine(_Engine):
         if not self._io[name]["host"]:
             raise RuntimeError("the binding is not an input shape tensor")
         return [list(one) for one in self._span(profile_index, "values", name) or ()]
-
-
-def _user_managed(strategy: Any) -> bool:
-    chosen = strategy._strategy if isinstance(strategy, IRuntimeConfig) else strategy
-    return chosen is not None and chosen.name == "USER_MANAGED"

@@ -1,7 +1,5 @@
 """One enqueue: what it checks, and the work that it puts on the stream."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fake_device.crash import crash
@@ -17,8 +15,6 @@ _ALIGNMENT = 256
 
 
 class Enqueue:
-    """One call of ``execute_async_v3``."""
-
     def __init__(self, context: Any, stream_handle: int) -> None:
         self._context = context
         self._engine = context._engine
@@ -57,7 +53,6 @@ class Enqueue:
         return self._context._check_failed("enqueueV3", why)
 
     def _sound(self) -> bool:
-        """Check shapes and addresses."""
         missing = self._context._missing_shapes()
         if missing:
             return self._fail(
@@ -173,9 +168,6 @@ class Enqueue:
         if context._profiler is not None:
             node.duration_ns += layers * event_ns()
         DEVICE.timeline.enqueue(stream, node)
-        event = DEVICE.events.get(context._consumed)
-        if event is not None:
-            DEVICE.timeline.enqueue(stream, Node(0, event=event))
         if context._profiler is None:
             return
         report = _Report(context, node.duration_ns)

@@ -28,9 +28,7 @@ class Enum:
     def __init__(self, value: int) -> None:
         self._value = int(value)
 
-    @property
-    def value(self) -> int:
-        return self._value
+    value = property(lambda self: self._value)
 
     @property
     def name(self) -> str:
@@ -57,7 +55,6 @@ class Enum:
 
 
 def enum(name: str, members: dict[str, int]) -> type[Enum]:
-    """Return an enumeration."""
     cls = type(name, (Enum,), {})
     cls.__members__ = {one: cls(value) for one, value in members.items()}
     for one, member in cls.__members__.items():

@@ -1,7 +1,5 @@
 """What a plan computes: ONNX Runtime's answers, through the plan's precision and formats."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from typing import Any
@@ -13,7 +11,6 @@ from tensorrt._enums import ALL
 from tensorrt._values import numpy_type
 
 _DataType = ALL["DataType"]
-_ROUNDS = {"FP16": np.float16, "BF16": None}
 _MODEL_TYPES = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
@@ -27,14 +24,6 @@ _MODEL_TYPES = {
 
 
 class Execution:
-    """One engine's model.
-
-    Parameters
-    ----------
-    io : list of dict
-        The plan's inputs and outputs.
-    """
-
     def __init__(self, model: Any, io: list[dict[str, Any]], precisions: list[str]) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
@@ -53,7 +42,6 @@ class Execution:
         self._lock = threading.Lock()
 
     def dtype(self, name: str) -> Any:
-        """Return NumPy's type of a tensor as it lies in memory."""
         return numpy_type(getattr(_DataType, self.io[name]["dtype"]))
 
     def nbytes(self, name: str, shape: tuple[int, ...]) -> int:
@@ -62,13 +50,11 @@ class Execution:
         return int(np.prod(full, dtype=np.int64)) * self.dtype(name).itemsize
 
     def read(self, name: str, address: int, shape: tuple[int, ...]) -> Any:
-        """Return a tensor's values, copied from memory."""
         size = self.nbytes(name, shape)
         raw = np.frombuffer(ctypes.string_at(address, size), self.dtype(name))
         return _io.unpack(raw, shape, self.io[name]["format"])
 
     def write(self, name: str, address: int, array: Any) -> None:
-        """Put a tensor's values into memory."""
         data = _io.pack(array.astype(self.dtype(name)), self.io[name]["format"])
         ctypes.memmove(address, data.tobytes(), data.nbytes)
 

@@ -1,7 +1,5 @@
 """The engine inspector: a layer per node, in the JSON of the version."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -46,13 +44,6 @@ class EngineInspector(Made):
         else:
             whole["Bindings"] = list(self._engine._order)
         return json.dumps(whole, indent=2, ensure_ascii=False)
-
-    def get_layer_information(self, layer_index: int, format: Any) -> str:  # noqa: A002
-        need("get_layer_information", (layer_index, int), (format, LayerInformationFormat))
-        layer = self._layer(layer_index)
-        if format == LayerInformationFormat.ONELINE:
-            return layer if isinstance(layer, str) else _one_line(layer)
-        return json.dumps(layer, indent=2, ensure_ascii=False)
 
     def _layer(self, index: int) -> Any:
         verbosity = self._engine._facts["verbosity"]

@@ -1,7 +1,5 @@
 """Memory formats of inputs and outputs, and values in them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -26,7 +24,6 @@ def choose_format(mask: int, rank: int) -> str:
 
 
 def width(name: str) -> int:
-    """Return the elements of a vector, 1 where there are none."""
     return _WIDTHS.get(name, 1)
 
 

@@ -1,7 +1,5 @@
 """Logging: the class to derive from, and the one that writes to standard error."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """What the fake knows of an ONNX model: types, shapes, what depends on data, what is a shape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx
@@ -67,13 +65,11 @@ _UNARY = {"Sqrt", "Exp", "Log", "Neg", "Abs", "Erf", "Floor", "Ceil", "Not", "Si
 
 
 def inputs_of(model: Any) -> list[Any]:
-    """Return the inputs that are not weights."""
     weights = {one.name for one in model.graph.initializer}
     return [one for one in model.graph.input if one.name not in weights]
 
 
 def type_of(value: Any) -> Any:
-    """Return TensorRT's type for an ONNX value; ``None`` if it has none."""
     name = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
     return getattr(DataType, _TYPES.get(name, ""), None)
 
@@ -90,7 +86,6 @@ def name_of(node: Any) -> str:
 
 
 def layer_type(node: Any) -> Any:
-    """Return the kind of layer that a node becomes."""
     kinds = ALL["LayerType"]
     name = _LAYERS.get(node.op_type)
     if name is None:
@@ -125,9 +120,8 @@ def value_dims(model: Any, shapes: dict[str, tuple[int, ...]]) -> dict[str, list
         fixed = onnx.ModelProto()
         fixed.CopyFrom(model)
         for one in inputs_of(fixed):
-            for dim, size in zip(
-                one.type.tensor_type.shape.dim, shapes.get(one.name, ()), strict=False
-            ):
+            dims = one.type.tensor_type.shape.dim
+            for dim, size in zip(dims, shapes.get(one.name, ()), strict=False):
                 dim.dim_value = size
         # what was said of the others was said with unknown sizes
         del fixed.graph.value_info[:]
@@ -140,12 +134,10 @@ def value_dims(model: Any, shapes: dict[str, tuple[int, ...]]) -> dict[str, list
 
 
 def quantised(model: Any) -> bool:
-    """Whether the model carries its own ranges."""
     return any(node.op_type == "QuantizeLinear" for node in model.graph.node)
 
 
 def weight_bytes(model: Any) -> int:
-    """Return the bytes of all weights."""
     return sum(onnx.numpy_helper.to_array(one).nbytes for one in model.graph.initializer)
 
 

@@ -1,7 +1,5 @@
 """The network: an ONNX model seen as layers and tensors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt import _model
@@ -16,21 +14,13 @@ _ALL_FORMATS = sum(1 << value for value in {int(one) for one in TensorFormat.__m
 
 
 class ITensor(Made):
-    """A tensor of the network."""
-
     def __init__(self, name: str, shape: list[int], dtype: Any, **flags: bool) -> None:
         self._name, self._shape, self._dtype = name, shape, dtype
         self._flags = flags
         self._formats = _ALL_FORMATS
-        self._dynamic_range: tuple[float, float] | None = None
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def shape(self) -> Dims:
-        return Dims(self._shape)
+    name = property(lambda self: self._name)
+    shape = property(lambda self: Dims(self._shape))
 
     @property
     def dtype(self) -> Any:
@@ -52,59 +42,23 @@ class ITensor(Made):
         need("allowed_formats", (mask, int))
         self._formats = mask
 
-    @property
-    def location(self) -> Any:
-        return TensorLocation.DEVICE
-
-    @property
-    def is_network_input(self) -> bool:
-        return self._flags.get("is_input", False)
-
-    @property
-    def is_network_output(self) -> bool:
-        return self._flags.get("is_output", False)
-
-    @property
-    def is_shape_tensor(self) -> bool:
-        return self._flags.get("is_shape", False)
-
-    @property
-    def is_execution_tensor(self) -> bool:
-        return not self.is_shape_tensor
-
-    def set_dynamic_range(self, min: float, max: float) -> bool:  # noqa: A002
-        self._dynamic_range = (min, max)
-        return True
+    location = property(lambda _: TensorLocation.DEVICE)
+    is_network_input = property(lambda self: self._flags.get("is_input", False))
+    is_shape_tensor = property(lambda self: self._flags.get("is_shape", False))
 
 
 class ILayer(Made):
-    """A layer of the network: a node of the model."""
-
     def __init__(self, node: Any, dims: dict[str, list[int]]) -> None:
         self._node, self._dims = node, dims
         self._name = _model.name_of(node)
         self._precision: Any = None
         self._types: dict[int, Any] = {}
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def type(self) -> Any:
-        return _model.layer_type(self._node)
-
-    @property
-    def metadata(self) -> str:
-        return f"[ONNX Layer: {self._name}]"
-
-    @property
-    def num_inputs(self) -> int:
-        return len(self._node.input)
-
-    @property
-    def num_outputs(self) -> int:
-        return len(self._node.output)
+    name = property(lambda self: self._name)
+    type = property(lambda self: _model.layer_type(self._node))
+    metadata = property(lambda self: f"[ONNX Layer: {self._name}]")
+    num_inputs = property(lambda self: len(self._node.input))
+    num_outputs = property(lambda self: len(self._node.output))
 
     def get_input(self, index: int) -> ITensor:
         return self._tensor(self._node.input[index])
@@ -124,12 +78,7 @@ class ILayer(Made):
         need("precision", (value, DataType))
         self._precision = value
 
-    @property
-    def precision_is_set(self) -> bool:
-        return self._precision is not None
-
-    def reset_precision(self) -> None:
-        self._precision = None
+    precision_is_set = property(lambda self: self._precision is not None)
 
     def set_output_type(self, index: int, dtype: Any) -> None:
         need("set_output_type", (index, int), (dtype, DataType))
@@ -142,9 +91,6 @@ class ILayer(Made):
 
     def get_output_type(self, index: int) -> Any:
         return self._types.get(index, DataType.FLOAT)
-
-    def reset_output_type(self, index: int) -> None:
-        self._types.pop(index, None)
 
 
 class INetworkDefinition(Made):
@@ -201,38 +147,23 @@ class INetworkDefinition(Made):
     def name(self, value: str) -> None:
         self._name = value
 
-    @property
-    def builder(self) -> Any:
-        return self._builder
-
-    @property
-    def flags(self) -> int:
-        return self._flags
+    builder = property(lambda self: self._builder)
+    flags = property(lambda self: self._flags)
 
     def get_flag(self, flag: Any) -> bool:
         need("get_flag", (flag, ALL["NetworkDefinitionCreationFlag"]))
         return bool(self._flags >> int(flag) & 1)
 
-    @property
-    def has_implicit_batch_dimension(self) -> bool:
-        return self._implicit
+    has_implicit_batch_dimension = property(lambda self: self._implicit)
 
     @property
     def _implicit(self) -> bool:
         flag = number(ALL["NetworkDefinitionCreationFlag"], "EXPLICIT_BATCH")
         return MAJOR < 10 and not self._flags >> flag & 1
 
-    @property
-    def num_layers(self) -> int:
-        return len(self._layers)
-
-    @property
-    def num_inputs(self) -> int:
-        return len(self._inputs)
-
-    @property
-    def num_outputs(self) -> int:
-        return len(self._outputs)
+    num_layers = property(lambda self: len(self._layers))
+    num_inputs = property(lambda self: len(self._inputs))
+    num_outputs = property(lambda self: len(self._outputs))
 
     def get_layer(self, index: int) -> ILayer:
         return self._at("get_layer", self._layers, index)
@@ -251,15 +182,6 @@ class INetworkDefinition(Made):
             logger = self._builder.logger
             logger.log(type(logger).ERROR, f"INetworkDefinition::{method}: no index {index}")
         return None
-
-    def mark_output(self, tensor: ITensor) -> None:
-        need("mark_output", (tensor, ITensor))
-        if all(one.name != tensor.name for one in self._outputs):
-            self._outputs.append(tensor)
-
-    def unmark_output(self, tensor: ITensor) -> None:
-        need("unmark_output", (tensor, ITensor))
-        self._outputs = [one for one in self._outputs if one.name != tensor.name]
 
     def __len__(self) -> int:
         return len(self._layers)

@@ -1,7 +1,5 @@
 """The ONNX parser: real files, and errors where the real one has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +48,12 @@ class ParserError(Made):
     def node_operator(self) -> str:
         return self._what.op_type if self._what is not None else ""
 
-    def local_function_stack(self) -> list[str]:
-        return []
-
-    def local_function_stack_size(self) -> int:
-        return 0
-
     def __str__(self) -> str:
         code = str(self._code).rpartition(".")[2]
         return f"In node {self._node} ({self.func()}): {code}: {self._desc}"
 
 
 class OnnxParser(Bound):
-    """Fills a network."""
-
     def __init__(self, network: INetworkDefinition, logger: ILogger) -> None:
         need("OnnxParser", (network, INetworkDefinition), (logger, ILogger))
         self._network, self._logger = network, logger
@@ -165,9 +155,7 @@ class OnnxParser(Bound):
     def _say(self, severity: str, text: str) -> None:
         self._logger.log(getattr(ILogger, severity), text)
 
-    @property
-    def num_errors(self) -> int:
-        return len(self._errors)
+    num_errors = property(lambda self: len(self._errors))
 
     def get_error(self, index: int) -> ParserError:
         need("get_error", (index, int))
@@ -175,9 +163,6 @@ class OnnxParser(Bound):
             self._say("ERROR", f"IParser::getError: there is no error {index}")
             return None
         return self._errors[index]
-
-    def clear_errors(self) -> None:
-        self._errors = []
 
     @property
     def flags(self) -> int:
@@ -199,17 +184,6 @@ class OnnxParser(Bound):
         need("get_flag", (flag, OnnxParserFlag))
         return bool(self._flags >> int(flag) & 1)
 
-    def supports_operator(self, op_name: str) -> bool:
-        return onnx.defs.has(op_name)
-
-    def get_used_vc_plugin_libraries(self) -> list[str]:
-        return []
-
 
 def _uses_int64(model: Any) -> bool:
     return any(one.data_type == onnx.TensorProto.INT64 for one in model.graph.initializer)
-
-
-def get_nv_onnx_parser_version() -> int:
-    """Return the parser's version."""
-    return {8: 100}.get(MAJOR, 0)

@@ -1,7 +1,5 @@
 """Plans: a head as real ones have it, what the fake wants to know, and the model itself."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -15,7 +13,6 @@ _HEAD_BYTES = 40
 
 
 def write(facts: dict[str, Any], model: Any) -> bytes:
-    """Return the bytes of a plan of this version."""
     stamp = bytes((*NUMBERS, 0, 0)[:4])
     text = json.dumps({**facts, "tensorrt": FULL, "serialization": SERIALIZATION}).encode()
     wanted = facts.get("capabilities") or CAPABILITIES[1:]
@@ -26,7 +23,6 @@ def write(facts: dict[str, Any], model: Any) -> bytes:
 
 
 def read(data: bytes) -> tuple[dict[str, Any], Any] | None:
-    """Return what `write` was given; ``None`` if it is no plan, or not a whole one."""
     if len(data) < _HEAD_BYTES or data[:4] != TAG:
         return None
     size = int.from_bytes(data[36:40], "little")

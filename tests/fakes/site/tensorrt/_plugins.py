@@ -1,7 +1,5 @@
 """The registry of plugins: it loads any library that exists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +8,8 @@ from tensorrt._logger import ILogger
 
 
 class IPluginRegistry(Made):
-    """The one registry of a process."""
-
     def __init__(self) -> None:
         self._libraries: list[str] = []
-
-    parent_search_enabled = True
-    plugin_creator_list = property(lambda _: [])
-    all_creators = property(lambda _: [])
 
     def load_library(self, plugin_path: str) -> object | None:
         need("load_library", (plugin_path, str))
@@ -26,20 +18,15 @@ class IPluginRegistry(Made):
         self._libraries.append(plugin_path)
         return object()
 
-    def deregister_library(self, handle: object) -> None:
-        return None
-
 
 REGISTRY = IPluginRegistry()
 
 
 def get_plugin_registry() -> IPluginRegistry:
-    """Return the registry."""
     return REGISTRY
 
 
 def init_libnvinfer_plugins(logger: Any, namespace: str) -> bool:
-    """Register TensorRT's own plugins."""
     need("init_libnvinfer_plugins", (logger, ILogger), (namespace, str))
     logger.log(ILogger.VERBOSE, "Registered plugin creator - ::EfficientNMS_TRT version 1")
     return True

@@ -1,7 +1,5 @@
 """Optimization profiles: from what to what an input may go."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt._bound import Made, need
@@ -50,10 +48,6 @@ class IOptimizationProfile(Made):
             self._say("setShapeValuesV2: min <= opt <= max is violated")
             raise RuntimeError("min/opt/max shape values are inconsistent.")
         self._shape_values[input] = span
-
-    def get_shape_input(self, input: str) -> list[list[int]]:  # noqa: A002
-        need("get_shape_input", (input, str))
-        return [list(one) for one in self._shape_values.get(input, ())]
 
     def _say(self, text: str) -> None:
         self._logger.log(type(self._logger).ERROR, f"IOptimizationProfile::{text}")

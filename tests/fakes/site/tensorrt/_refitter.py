@@ -1,12 +1,10 @@
 """Refitting: other weights into an engine that allows it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx
 from tensorrt import _plan
-from tensorrt._bound import Bound, buffer_of, need
+from tensorrt._bound import Bound, need
 from tensorrt._engine import ICudaEngine
 from tensorrt._execution import Execution
 from tensorrt._logger import ILogger
@@ -14,8 +12,6 @@ from tensorrt._values import Weights
 
 
 class Refitter(Bound):
-    """Collects weights and puts them in."""
-
     def __init__(self, engine: ICudaEngine, logger: ILogger) -> None:
         need("Refitter", (engine, ICudaEngine), (logger, ILogger))
         if not engine.refittable:
@@ -28,12 +24,6 @@ class Refitter(Bound):
 
     def _names(self) -> list[str]:
         return [one.name for one in self._engine._model.graph.initializer]
-
-    def get_all_weights(self) -> list[str]:
-        return self._names()
-
-    def get_missing_weights(self) -> list[str]:
-        return []
 
     def set_named_weights(self, name: str, weights: Any) -> bool:
         need("set_named_weights", (name, str))
@@ -56,10 +46,6 @@ class Refitter(Bound):
         engine._data = _plan.write(facts, model)
         return True
 
-    def refit_cuda_engine_async(self, stream_handle: int) -> bool:
-        need("refit_cuda_engine_async", (stream_handle, int))
-        return self.refit_cuda_engine()
-
 
 class OnnxParserRefitter(Bound):
     """Takes the weights out of an ONNX model of the same structure."""
@@ -68,9 +54,6 @@ class OnnxParserRefitter(Bound):
         need("OnnxParserRefitter", (refitter, Refitter), (logger, ILogger))
         self._refitter = refitter
         self._errors: list[Any] = []
-
-    def refit_from_bytes(self, model: Any, path: str | None = None) -> bool:
-        return self._take(onnx.load_from_string(buffer_of("refit_from_bytes", model)))
 
     def refit_from_file(self, model: str) -> bool:
         need("refit_from_file", (model, str))
@@ -87,6 +70,3 @@ class OnnxParserRefitter(Bound):
 
     def get_error(self, index: int) -> Any:
         return self._errors[index]
-
-    def clear_errors(self) -> None:
-        self._errors = []

@@ -8,7 +8,7 @@ from fake_device.device import DEVICE
 from fake_device.handles import PROPERTIES
 from fake_device.settings import faulty
 from tensorrt import _plan
-from tensorrt._bound import Bound, buffer_of, need
+from tensorrt._bound import Bound, buffer_of, need, setting
 from tensorrt._engine import ICudaEngine
 from tensorrt._logger import ILogger
 from tensorrt._plugins import REGISTRY
@@ -26,26 +26,17 @@ class Runtime(Bound):
         if DEVICE.absent() is not None:
             raise AssertionError("without a GPU the real Runtime ends the process by SIGSEGV here")
         self._logger = logger
-        self._values: dict[str, Any] = {
-            "engine_host_code_allowed": False,
-            "DLA_core": -1,
-            "max_threads": 1,
-            "temporary_directory": "/tmp",  # as the real one says
-            "tempfile_control_flags": 3,
-        }
+        self._values: dict[str, Any] = {}
 
-    @property
-    def logger(self) -> ILogger:
-        return self._logger
-
-    num_DLA_cores = property(lambda _: 0)  # noqa: N815
+    engine_host_code_allowed = setting("engine_host_code_allowed", bool, False)
+    DLA_core = setting("DLA_core", int, -1)
+    max_threads = setting("max_threads", int, 1)
+    temporary_directory = setting("temporary_directory", str, "/tmp")  # as the real one says
+    tempfile_control_flags = setting("tempfile_control_flags", int, 3)
+    logger = property(lambda self: self._logger)
 
     def get_plugin_registry(self) -> Any:
         return REGISTRY
-
-    def load_runtime(self, path: str) -> Runtime:
-        need("load_runtime", (path, str))
-        return Runtime(self._logger)
 
     def deserialize_cuda_engine(self, serialized_engine: Any) -> ICudaEngine | None:
         data = buffer_of("deserialize_cuda_engine", serialized_engine)
@@ -57,7 +48,7 @@ class Runtime(Bound):
             )
         facts, model = found
         compatible = "VERSION_COMPATIBLE" in facts["flags"]
-        if compatible and not self._values["engine_host_code_allowed"]:
+        if compatible and not self.engine_host_code_allowed:
             return self._refuse(
                 "The engine plan file is a version compatible one, which holds host code. Set "
                 "engine_host_code_allowed"
@@ -111,21 +102,3 @@ class Runtime(Bound):
 
     def _error(self, text: str) -> None:
         self._logger.log(ILogger.ERROR, text)
-
-
-def _attribute(name: str, kind: type) -> property:
-    def put(self: Runtime, value: Any) -> None:
-        need(name, (value, kind))
-        self._values[name] = value
-
-    return property(lambda self: self._values[name], put)
-
-
-for _name, _kind in (
-    ("engine_host_code_allowed", bool),
-    ("DLA_core", int),
-    ("max_threads", int),
-    ("temporary_directory", str),
-    ("tempfile_control_flags", int),
-):
-    setattr(Runtime, _name, _attribute(_name, _kind))

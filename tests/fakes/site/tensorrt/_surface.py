@@ -1,10 +1,9 @@
 """What of the fake is in this version's bindings: the rest is taken away."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from tensorrt._enums import ALL
@@ -26,17 +25,22 @@ _ALIASES = {
 }
 
 
-def kept(classes: tuple[type, ...], functions: tuple[Callable[..., Any], ...]) -> dict[str, Any]:
+def kept(modules: tuple[ModuleType, ...]) -> dict[str, Any]:
     """Return classes and functions of this version by name, their members pruned."""
-    there = {one.__name__: one for one in classes if one.__name__ in SURFACE.members}
+    defined = {
+        name: one
+        for module in modules
+        for name, one in vars(module).items()
+        if getattr(one, "__module__", None) == module.__name__
+    }
+    there = {name: one for name, one in defined.items() if name in SURFACE.members}
     for name, cls in there.items():
         allowed = SURFACE.members[name]
         for base in cls.__mro__:
             if base.__module__.startswith("tensorrt."):
                 _prune(base, allowed)
                 _narrow(base, name)
-    named = {one.__name__: one for one in functions if one.__name__ in SURFACE.functions}
-    return there | named
+    return there | {name: one for name, one in defined.items() if name in SURFACE.functions}
 
 
 def _prune(cls: type, allowed: set[str]) -> None:

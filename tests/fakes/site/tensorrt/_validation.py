@@ -1,7 +1,5 @@
 """What is wrong with a network and its configuration, in TensorRT's words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tensorrt._model import quantised
@@ -63,8 +61,6 @@ def _profile_complaint(network: Any, profile: Any, index: int) -> str | None:
 
 def _calibration_complaint(network: Any, config: Any) -> str | None:
     if quantised(network._model) or config._values.get("int8_calibrator") is not None:
-        return None
-    if all(one._dynamic_range is not None for one in network._inputs):
         return None
     return (
         "4: [standardEngineBuilder.cpp::initCalibrationParams::1487] Error Code 4: Internal Error "

@@ -1,7 +1,5 @@
 """Plain values: dimensions, host memory, weights, types in NumPy's terms."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
 from typing import Any
@@ -30,7 +28,6 @@ if find_spec("ml_dtypes"):  # comes with newer onnx
 
 
 def bits(dtype: Any) -> int:
-    """Return the bits of an element."""
     return _BITS[dtype.name]
 
 
@@ -42,22 +39,12 @@ def numpy_type(dtype: Any) -> Any:
 DataType.itemsize = property(lambda self: bits(self) / 8 if bits(self) < 8 else bits(self) // 8)
 
 
-def nptype(trt_type: Any) -> Any:
-    """Return NumPy's type where NumPy has one of its own."""
-    if trt_type.name not in ("BF16", "FP8", "INT4", "FP4", "E8M0"):
-        return _NUMPY[trt_type.name]
-    raise TypeError("Could not resolve TensorRT datatype to an equivalent numpy datatype.")
-
-
 def volume(iterable: Any) -> int:
-    """Return the product."""
     return math.prod(iterable)
 
 
 class Dims(Bound):
     """Dimensions: a sequence that compares with tuples and lists, and with nothing else."""
-
-    MAX_DIMS = 8
 
     def __init__(self, shape: Any = ()) -> None:
         self._shape = list(dims_of("Dims", shape))
@@ -96,13 +83,8 @@ def dims_of(method: str, shape: Any) -> tuple[int, ...]:
 class IHostMemory(bytearray):
     """Bytes that the library owns: to be read through the buffer protocol only."""
 
-    @property
-    def nbytes(self) -> int:
-        return memoryview(self).nbytes
-
-    @property
-    def dtype(self) -> Any:
-        return DataType.INT8
+    nbytes = property(lambda self: memoryview(self).nbytes)
+    dtype = property(lambda _: DataType.INT8)
 
     def __len__(self) -> int:
         raise TypeError("object of type 'tensorrt.tensorrt.IHostMemory' has no len()")
@@ -118,8 +100,6 @@ class IHostMemory(bytearray):
 
 
 class Weights(Bound):
-    """Weights over an array."""
-
     def __init__(self, a: Any = None) -> None:
         self._array = np.ascontiguousarray(a)
 
@@ -128,13 +108,8 @@ class Weights(Bound):
         names = {np.dtype(kind): name for name, kind in _NUMPY.items()}
         return getattr(DataType, names[self._array.dtype])
 
-    @property
-    def size(self) -> int:
-        return int(self._array.size)
-
-    @property
-    def nbytes(self) -> int:
-        return int(self._array.nbytes)
+    size = property(lambda self: int(self._array.size))
+    nbytes = property(lambda self: int(self._array.nbytes))
 
     def numpy(self) -> Any:
         return self._array

@@ -1,7 +1,5 @@
 """Which TensorRT this is: ``FAKE_TENSORRT``, read on import."""
 
-from __future__ import annotations
-
 import os
 
 import recorded_symbols

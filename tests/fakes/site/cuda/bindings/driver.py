@@ -1,8 +1,6 @@
 """A stand-in for what is used of ``cuda.bindings.driver`` 13: waiting for a word in memory."""
 # ruff: noqa: N802  # CUDA's names
 
-from __future__ import annotations
-
 import ctypes
 from enum import IntEnum
 from typing import Any

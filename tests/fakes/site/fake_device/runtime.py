@@ -1,0 +1,314 @@
+"""The functions of the CUDA runtime."""
+# ruff: noqa: N802, N803  # CUDA's names
+
+from typing import Any
+
+from fake_device import copies
+from fake_device.calls import call, wanted
+from fake_device.device import DEVICE
+from fake_device.errors import TEXTS
+from fake_device.errors import Error as cudaError_t
+from fake_device.handles import ATTRIBUTES, CLOCKS, PROPERTIES, address_of, cudaDeviceProp
+from fake_device.names import (
+    CONSTANTS,
+    cudaDeviceAttr,
+    cudaEvent_t,
+    cudaGraph_t,
+    cudaGraphExec_t,
+    cudaStream_t,
+    cudaStreamCaptureMode,
+)
+from fake_device.settings import device_count, total_bytes
+from fake_device.timeline import Node
+
+_OK = cudaError_t.cudaSuccess
+_INVALID = cudaError_t.cudaErrorInvalidValue
+_BAD_HANDLE = cudaError_t.cudaErrorInvalidResourceHandle
+_NOT_READY = cudaError_t.cudaErrorNotReady
+
+
+# device
+
+
+@call(1)
+def cudaGetDeviceCount() -> Any:
+    return device_count()
+
+
+@call()
+def cudaSetDevice(device: int) -> Any:
+    if not 0 <= wanted(device) < device_count():
+        return cudaError_t.cudaErrorInvalidDevice
+    DEVICE.current = device
+    return _OK
+
+
+@call(1)
+def cudaGetDeviceProperties(device: int) -> Any:
+    if not 0 <= wanted(device) < device_count():
+        return cudaError_t.cudaErrorInvalidDevice
+    return cudaDeviceProp()
+
+
+@call(1)
+def cudaDeviceGetAttribute(attr: Any, device: int) -> Any:
+    if not 0 <= wanted(device) < device_count():
+        return cudaError_t.cudaErrorInvalidDevice
+    asked = cudaDeviceAttr(attr).name
+    if asked in CLOCKS:
+        return CLOCKS[asked]
+    name = ATTRIBUTES.get(asked)
+    return PROPERTIES[name] if name is not None else _INVALID
+
+
+@call(waits=True)
+def cudaDeviceSynchronize() -> Any:
+    return DEVICE.timeline.synchronize() or _OK
+
+
+def cudaGetLastError() -> tuple[Any]:
+    error = DEVICE.timeline.failed or DEVICE.absent() or DEVICE.last_error
+    DEVICE.last_error = _OK
+    return (error,)
+
+
+def cudaGetErrorName(error: Any) -> tuple[Any, bytes]:
+    known = {int(one): name for name, one in vars(cudaError_t).items() if isinstance(one, int)}
+    return _OK, known.get(wanted(error), "unrecognized error code").encode()
+
+
+def cudaGetErrorString(error: Any) -> tuple[Any, bytes]:
+    name = cudaGetErrorName(error)[1].decode()
+    return _OK, TEXTS.get(name, "unrecognized error code").encode()
+
+
+# memory
+
+
+@call(2)
+def cudaMemGetInfo() -> Any:
+    return DEVICE.memory.free, total_bytes()
+
+
+def _allocate(size: int, kind: str) -> Any:
+    if wanted(size) < 0:
+        raise OverflowError("can't convert negative value to size_t")
+    block = DEVICE.memory.allocate(size, kind)
+    return cudaError_t.cudaErrorMemoryAllocation if block is None else block.address
+
+
+@call(1, unsafe_in_capture=True)
+def cudaMalloc(size: int) -> Any:
+    return _allocate(size, "device")
+
+
+@call(1, unsafe_in_capture=True)
+def cudaMallocManaged(size: int, flags: int) -> Any:
+    known = (CONSTANTS["cudaMemAttachGlobal"], CONSTANTS["cudaMemAttachHost"])
+    return _allocate(size, "managed") if wanted(flags) in known else _INVALID
+
+
+@call(1, unsafe_in_capture=True)
+def cudaHostAlloc(size: int, flags: int) -> Any:
+    return _INVALID if wanted(flags) & ~0xF else _allocate(size, "pinned")
+
+
+def _free(pointer: Any, kinds: tuple[str, ...]) -> Any:
+    address = address_of(pointer)
+    failed = DEVICE.timeline.synchronize()  # as the real ones do
+    if failed or address == 0:
+        return failed or _OK
+    return _OK if DEVICE.memory.release(address, kinds) else _INVALID
+
+
+@call(waits=True)
+def cudaFree(devPtr: Any) -> Any:
+    return _free(devPtr, ("device", "managed"))
+
+
+@call(waits=True)
+def cudaFreeHost(ptr: Any) -> Any:
+    return _free(ptr, ("pinned",))
+
+
+@call(waits=True)
+def cudaMemcpy(dst: Any, src: Any, count: int, kind: Any) -> Any:
+    timeline = DEVICE.timeline
+    done = copies.copy(address_of(dst), address_of(src), wanted(count), kind, timeline.legacy)
+    return done or timeline.wait_until(timeline.legacy.cursor_ns) or _OK
+
+
+@call()
+def cudaMemcpyAsync(dst: Any, src: Any, count: int, kind: Any, stream: Any) -> Any:
+    on = DEVICE.stream(address_of(stream))
+    if on is None:
+        return _BAD_HANDLE
+    return copies.copy(address_of(dst), address_of(src), wanted(count), kind, on) or _OK
+
+
+@call()
+def cudaMemsetAsync(devPtr: Any, value: int, count: int, stream: Any) -> Any:
+    on = DEVICE.stream(address_of(stream))
+    if on is None:
+        return _BAD_HANDLE
+    return copies.fill(address_of(devPtr), wanted(value), wanted(count), on) or _OK
+
+
+# events
+
+
+@call(1)
+def cudaEventCreate() -> Any:
+    return cudaEvent_t(DEVICE.new_event(timing=True).handle)
+
+
+@call(1)
+def cudaEventCreateWithFlags(flags: int) -> Any:
+    if wanted(flags) & ~7:
+        return _INVALID
+    timing = not flags & CONSTANTS["cudaEventDisableTiming"]
+    return cudaEvent_t(DEVICE.new_event(timing=timing).handle)
+
+
+@call()
+def cudaEventRecord(event: Any, stream: Any) -> Any:
+    mark, on = DEVICE.events.get(address_of(event)), DEVICE.stream(address_of(stream))
+    if mark is None or on is None:
+        return _BAD_HANDLE
+    mark.captured = on.capture is not None
+    DEVICE.timeline.enqueue(on, Node(0, event=mark))
+    return _OK
+
+
+@call()
+def cudaEventSynchronize(event: Any) -> Any:
+    mark = DEVICE.events.get(address_of(event))
+    if mark is None:
+        return _BAD_HANDLE
+    if mark.captured:
+        return cudaError_t.cudaErrorCapturedEvent
+    return DEVICE.timeline.wait_until(mark.at_ns or 0) or _OK
+
+
+@call(1)
+def cudaEventElapsedTime(start: Any, end: Any) -> Any:
+    marks = [DEVICE.events.get(address_of(one)) for one in (start, end)]
+    if any(one is None or not one.timing or one.at_ns is None for one in marks):
+        return _BAD_HANDLE
+    if any(one.captured for one in marks):
+        return cudaError_t.cudaErrorCapturedEvent
+    if any(one.at_ns > DEVICE.timeline.now() for one in marks):
+        return _NOT_READY
+    return copies.float32((marks[1].at_ns - marks[0].at_ns) / 1e6)
+
+
+@call()
+def cudaEventDestroy(event: Any) -> Any:
+    return _BAD_HANDLE if DEVICE.events.pop(address_of(event), None) is None else _OK
+
+
+# streams
+
+
+@call(1)
+def cudaStreamCreate() -> Any:
+    return cudaStream_t(DEVICE.new_stream(blocking=True).handle)
+
+
+@call(1)
+def cudaStreamCreateWithFlags(flags: int) -> Any:
+    if wanted(flags) not in (0, 1):
+        return _INVALID
+    return cudaStream_t(DEVICE.new_stream(blocking=flags == 0).handle)
+
+
+@call()
+def cudaStreamDestroy(stream: Any) -> Any:
+    on = DEVICE.stream(address_of(stream))
+    if on is None or on is DEVICE.timeline.legacy:
+        return _BAD_HANDLE
+    on.destroyed = True  # what is on it goes on
+    del DEVICE.timeline.streams[on.handle]
+    return _OK
+
+
+@call()
+def cudaStreamSynchronize(stream: Any) -> Any:
+    on = DEVICE.stream(address_of(stream))
+    if on is None:
+        return _BAD_HANDLE
+    if on.capture is not None:
+        on.invalidated = True
+        return cudaError_t.cudaErrorStreamCaptureUnsupported
+    DEVICE.timeline.wait_for_gate(on)
+    return DEVICE.timeline.wait_until(on.cursor_ns) or _OK
+
+
+@call()
+def cudaStreamWaitEvent(stream: Any, event: Any, flags: int) -> Any:
+    on, mark = DEVICE.stream(address_of(stream)), DEVICE.events.get(address_of(event))
+    if on is None or mark is None:
+        return _BAD_HANDLE
+    if on.capture is not None or mark.captured:  # joining captures is not offered here
+        on.invalidated = True
+        return cudaError_t.cudaErrorStreamCaptureIsolation
+    DEVICE.timeline.wait_event(on, mark)
+    return _OK
+
+
+@call()
+def cudaStreamBeginCapture(stream: Any, mode: Any) -> Any:
+    on = DEVICE.stream(address_of(stream))
+    cudaStreamCaptureMode(mode)
+    if on is None:
+        return _BAD_HANDLE
+    if on is DEVICE.timeline.legacy:
+        return cudaError_t.cudaErrorStreamCaptureUnsupported
+    if on.capture is not None:
+        return cudaError_t.cudaErrorIllegalState
+    on.capture, on.invalidated = [], False
+    return _OK
+
+
+@call(1)
+def cudaStreamEndCapture(stream: Any) -> Any:
+    on = DEVICE.stream(address_of(stream))
+    if on is None:
+        return _BAD_HANDLE
+    if on.capture is None:
+        return cudaError_t.cudaErrorIllegalState
+    nodes, on.capture = on.capture, None
+    if on.invalidated:
+        return cudaError_t.cudaErrorStreamCaptureInvalidated
+    handle = DEVICE.handle()
+    DEVICE.graphs[handle] = nodes
+    return cudaGraph_t(handle)
+
+
+@call(1)
+def cudaGraphInstantiate(graph: Any, flags: int) -> Any:
+    nodes = DEVICE.graphs.get(address_of(graph))
+    if nodes is None or wanted(flags) < 0:
+        return _INVALID
+    handle = DEVICE.handle()
+    DEVICE.executables[handle] = list(nodes)
+    return cudaGraphExec_t(handle)
+
+
+@call()
+def cudaGraphLaunch(graphExec: Any, stream: Any) -> Any:
+    nodes, on = DEVICE.executables.get(address_of(graphExec)), DEVICE.stream(address_of(stream))
+    if nodes is None or on is None:
+        return _INVALID if nodes is None else _BAD_HANDLE
+    DEVICE.timeline.launch(on, nodes)
+    return _OK
+
+
+@call()
+def cudaGraphDestroy(graph: Any) -> Any:
+    return _INVALID if DEVICE.graphs.pop(address_of(graph), None) is None else _OK
+
+
+@call()
+def cudaGraphExecDestroy(graphExec: Any) -> Any:
+    return _INVALID if DEVICE.executables.pop(address_of(graphExec), None) is None else _OK
