@@ -303,8 +303,8 @@ def test_sizes_of_packages_only_fall() -> None:
 
 def _is_of_an_investigation(path: Path) -> bool:
     room, *folders = path.relative_to(ROOT).with_suffix("").parts
-    verbs = "ladder contend tune lottery sensitivity shapes load upgrade".split()
-    rooms = "services analysis records cli render".split()
+    verbs = ["ladder", "contend", "tune", "lottery", "sensitivity", "shapes", "load", "upgrade"]
+    rooms = ["services", "analysis", "records", "cli", "render"]
     return room in rooms and any(name.removesuffix("_answer") in verbs for name in folders)
 
 

@@ -1,5 +1,7 @@
 """Tables as data frames, for those who want them. The only place that knows the frame packages."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection, Mapping, Sequence
 from io import BytesIO

@@ -1,5 +1,7 @@
 """The base of every object that crosses a folder border, and how a result prints."""
 
+from __future__ import annotations
+
 import dataclasses
 from enum import Enum
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The answer of an experiment: pairs with verdicts, the table below them, and both as text."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

@@ -5,6 +5,8 @@
 >>> print(answer)                         # doctest: +SKIP
 """
 
+from __future__ import annotations
+
 import math
 import os
 import platform

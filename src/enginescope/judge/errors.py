@@ -1,5 +1,7 @@
 """The base of every exception enginescope raises on purpose, and the one for bad requests."""
 
+from __future__ import annotations
+
 
 class EnginescopeError(Exception):
     """Base of all exceptions that enginescope raises on purpose.

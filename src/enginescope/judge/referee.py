@@ -9,6 +9,8 @@ A proposal ends early where a gain above the threshold is improbable: that costs
 nothing is accepted.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

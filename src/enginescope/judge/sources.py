@@ -5,6 +5,8 @@ receives ``measure``. Every measurement starts the program anew. Lines that are 
 are ignored, so that a program may print what it likes.
 """
 
+from __future__ import annotations
+
 import json
 import shlex
 import subprocess

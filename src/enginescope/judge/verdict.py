@@ -1,5 +1,7 @@
 """What a comparison of two sides comes to, on what evidence, and how its difference is stated."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from enum import Enum

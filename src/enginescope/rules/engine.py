@@ -3,6 +3,8 @@
 Findings are combined: symptoms under causes, time at stake once, repeated blocks in groups.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections import Counter

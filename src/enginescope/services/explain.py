@@ -1,5 +1,7 @@
 """Explain a notice, lint rule, verdict, outcome or exit code."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 from importlib.resources import files

@@ -1,5 +1,7 @@
 """What a service reports while it works, and how a caller cancels it."""
 
+from __future__ import annotations
+
 import warnings
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Compare two or more plans, layer by layer: what differs, and what that costs."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate

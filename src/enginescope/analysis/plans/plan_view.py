@@ -1,5 +1,7 @@
 """A plan with its times, work and limits: what it consists of and where its time goes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar

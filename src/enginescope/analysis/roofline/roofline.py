@@ -1,5 +1,7 @@
 """What GPUs can do at most, and each layer against that."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Sequence

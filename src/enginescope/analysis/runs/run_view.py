@@ -1,5 +1,7 @@
 """A run with its figures."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeAlias

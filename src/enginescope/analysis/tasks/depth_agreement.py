@@ -7,6 +7,8 @@ therefore stated beside, and noticed where they are more than rounding.
 Depth-estimation models side by side: how fast, how near, what they see.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 A comparison of answers, read back from its ``output_diff.json``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

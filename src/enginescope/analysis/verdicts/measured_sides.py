@@ -3,6 +3,8 @@
 The recorded noise floor that holds for a comparison, and what it lets it decide.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from itertools import combinations, product

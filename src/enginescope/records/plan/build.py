@@ -1,5 +1,7 @@
 """How an engine was built or a model prepared, and what another tool's log says of itself."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from enginescope.core.record import Record, Result

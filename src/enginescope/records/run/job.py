@@ -1,5 +1,7 @@
 """What is measured, on what and how, and what is asked of GPU and machine meanwhile."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Literal
 

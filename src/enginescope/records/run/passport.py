@@ -1,5 +1,7 @@
 """The passport of an engine: what it is, how it was built, and what was measured with it."""
 
+from __future__ import annotations
+
 from enginescope.core.record import Record, Result
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device

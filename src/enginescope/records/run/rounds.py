@@ -1,5 +1,7 @@
 """The rounds of an interleaved comparison, from its recorded runs, and as a report states them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from enginescope.core.record import Record

@@ -1,5 +1,7 @@
 """Inputs to be answered one after another, and what becomes of images on the way."""
 
+from __future__ import annotations
+
 from typing import Literal, TypeAlias
 
 from enginescope.core.record import Record

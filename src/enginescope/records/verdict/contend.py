@@ -1,5 +1,7 @@
 """Record a contention test: what each contender loses beside others."""
 
+from __future__ import annotations
+
 from enum import Enum
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """What a gate was checked against, and what it found."""
 
+from __future__ import annotations
+
 from enum import Enum
 from typing import Literal
 

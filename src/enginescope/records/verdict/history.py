@@ -1,5 +1,7 @@
 """A figure of one job over time: its levels, where they change, and what changed there."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from enginescope.core.record import Record, Result

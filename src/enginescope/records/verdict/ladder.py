@@ -1,5 +1,7 @@
 """Record a ladder: one model measured in several ways, from its layers to a client's call."""
 
+from __future__ import annotations
+
 from enum import Enum
 
 from enginescope.core.record import Record, Result

@@ -1,5 +1,7 @@
 """What a load test found: latency at a rate, the highest rate of a goal, MLPerf's figures."""
 
+from __future__ import annotations
+
 from enum import Enum
 
 from enginescope.core.record import Record, Result

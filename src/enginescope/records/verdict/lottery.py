@@ -1,5 +1,7 @@
 """How much of a latency's variance is due to the build, the process and the iteration."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from enginescope.core.record import Record, Result

@@ -1,5 +1,7 @@
 """A machine's noise, and how small a difference comparisons on it find."""
 
+from __future__ import annotations
+
 from enginescope.core.record import Record, Result
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind

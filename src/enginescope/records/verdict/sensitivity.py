@@ -1,5 +1,7 @@
 """What each layer of a model loses in a lower precision, and which ones to keep in FP32."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from enginescope.core.record import Record, Result

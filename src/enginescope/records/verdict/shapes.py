@@ -1,5 +1,7 @@
 """What a sweep of shapes found: latency by shape, the knee, costs of changes, profiles to build."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from enginescope.core.record import Record, Result

@@ -1,5 +1,7 @@
 """Record a search for the fastest options of a model, and the confirmation of its winner."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from enginescope.core.record import Record, Result

@@ -1,5 +1,7 @@
 """A report: every file about some runs, in one folder."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path

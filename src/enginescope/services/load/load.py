@@ -1,5 +1,7 @@
 """``load``: how long do queries take that arrive at a rate, and which rate can be served?"""
 
+from __future__ import annotations
+
 import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,7 @@
 """``lottery``: how much of a latency's variance is due to the build."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

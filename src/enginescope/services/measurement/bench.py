@@ -1,5 +1,7 @@
 """Measure models, each job in a fresh process."""
 
+from __future__ import annotations
+
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated

@@ -1,5 +1,7 @@
 """Build engines, each in a fresh process, or take them from the cache."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,6 +4,8 @@ The rounds that were recorded are looked at again as they were: after the same r
 threshold and the same confidence. The order of the sides goes on where it ended.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 

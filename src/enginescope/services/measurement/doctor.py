@@ -1,5 +1,7 @@
 """Report what this machine can measure with, and what to install for the rest."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from os import PathLike

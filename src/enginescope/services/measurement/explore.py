@@ -1,5 +1,7 @@
 """Explore a plan, a run, or a model that is measured first."""
 
+from __future__ import annotations
+
 from os import PathLike
 from pathlib import Path
 

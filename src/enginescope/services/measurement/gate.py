@@ -1,5 +1,7 @@
 """Decide a gate; measure its inconclusive jobs again."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from os import PathLike

@@ -1,5 +1,7 @@
 """Measure a model against itself: the smallest difference found, and how often one in vain."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter

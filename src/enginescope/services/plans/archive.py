@@ -1,5 +1,7 @@
 """Archive: an engine and all that explains it in one file."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Import: the files of other tools as runs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Lint: what may cost time in plans."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path

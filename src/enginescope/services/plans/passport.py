@@ -1,5 +1,7 @@
 """Passport: what is known of an engine without loading it."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 from os import PathLike

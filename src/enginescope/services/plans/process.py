@@ -1,5 +1,7 @@
 """Process: trex's workflow in one call, with trex's file names."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -1,5 +1,7 @@
 """Report: runs, plans and comparisons of outputs, as files in one folder."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from os import PathLike

@@ -1,5 +1,7 @@
 """``sensitivity``: which layers may be FP16 or INT8, and which stay in FP32?"""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from time import perf_counter

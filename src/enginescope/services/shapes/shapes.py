@@ -1,5 +1,7 @@
 """``shapes``: which shapes to run and build for, and what does a change of shape cost?"""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """What a suite run is asked for: the suite, its cells and folder, and the fleet that runs it."""
 
+from __future__ import annotations
+
 import os
 import shlex
 from collections.abc import Mapping, Sequence

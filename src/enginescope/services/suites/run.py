@@ -1,5 +1,7 @@
 """Run a suite: resume it, run its cells where the request says, and write its tables."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path

@@ -1,5 +1,7 @@
 """``tune``: which options make a model fastest, and is the winner real?"""
 
+from __future__ import annotations
+
 import math
 from time import perf_counter
 

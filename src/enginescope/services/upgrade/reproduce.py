@@ -1,5 +1,7 @@
 """``reproduce``: check a bundle of evidence, and run its upgrade again."""
 
+from __future__ import annotations
+
 from os import PathLike, fspath
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """``upgrade --search``: which release of a package made a model worse, by bisection."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from pathlib import Path

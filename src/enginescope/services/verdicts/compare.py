@@ -1,5 +1,7 @@
 """Compare measured runs and plans: which side is faster, and what explains the difference."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Follow a metric over stored runs, and find where its level changed."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 
