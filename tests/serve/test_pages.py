@@ -117,6 +117,7 @@ def test_runs_are_marked_as_their_own_pages_are(tmp_path) -> None:
         for count in (12, 400):
             row = text.partition(f'href="/runs/run{count}"')[2].partition("</tr>")[0]
             marked = re.search(r'<td title="([^"]*)" class="[^"]*">\s*(.*?)</td>', row)
+            assert re.search(r">± [\d.]+ %<", row)
             own = client.get(f"/runs/run{count}").text
             codes = re.findall(r"\((W-[A-Z-]+)\)", marked[1])
             more = f" + {len(codes) - 1}" if len(codes) > 1 else ""

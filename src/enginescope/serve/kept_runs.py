@@ -148,10 +148,15 @@ _MOST_WARNED, _READ_AT_ONCE = 20_000, 8
 
 
 class Warnings(Record, frozen=True, kw_only=True):
-    """Warnings that the page of a run shows; `is_unstable` if one makes its figures worthless."""
+    """Warnings that the page of a run shows; `is_unstable` if one makes its figures worthless.
+
+    Attributes:
+        half_width_pct: Of the 95 % interval of the run's median, in percent of it.
+    """
 
     texts: tuple[str, ...] = ()
     is_unstable: bool = False
+    half_width_pct: float | None = None
 
 
 def warnings_of(notices: Iterable[Notice]) -> Warnings:
@@ -175,7 +180,10 @@ class KeptWarnings:
             if at >= _READ_AT_ONCE and time.monotonic() >= end:
                 break
             try:
-                self._known[row] = warnings_of(RunView(self._kept.run(row.id)).notices)
+                view = RunView(self._kept.run(row.id))
+                interval = view.latency.median_interval if view.latency else None
+                width_pct = interval.half_width_pct if interval else None
+                self._known[row] = replace(warnings_of(view.notices), half_width_pct=width_pct)
             except (FormatError, StoreError) as error:
                 broken[row.id] = Warnings(texts=(f"{error} (W-BROKEN-RUN)",), is_unstable=True)
         while len(self._known) > _MOST_WARNED:

@@ -317,7 +317,7 @@ def _above_floor(subject: PageSubject) -> Figure | None:
         saved_ms, layers = found.saving_ms(), len(found.worst(len(found.layers)))
         of = f"{format_ms(saved_ms, 3)} of {format_ms(view.engine_ms, 3)}"
         note = f"{of}, in {counted(layers, 'layer')}\nfloor: least time the {found.gpu.name} allows"
-        note += f"\nbound by: {counts}"
+        note += f"\nfloor by: {counts}"
         value = f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %"
     is_weak, note = not found.is_known, note + unknown
     return Figure(label=label, value=value, note=note, leads_to="roofline", is_weak=is_weak)
