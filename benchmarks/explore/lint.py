@@ -15,9 +15,9 @@ import synthetic_plans
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.environment import Device
-from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 
 SIZES = (5_047, 50_058)
 RUNS = 5

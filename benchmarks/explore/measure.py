@@ -25,8 +25,8 @@ from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.render.graph.write.svg import draw, svg
-from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from enginescope.rules.view import LintInput
 
 #: Does the work and returns how many of its results there are.
 Work = Callable[[], int]

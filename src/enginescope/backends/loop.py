@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from threading import Barrier, BrokenBarrierError, Thread
 from time import perf_counter_ns
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,14 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.records.run.run import StopReport, WarmUpReport
 
+T = TypeVar("T")
 Step = Callable[[], object]
+
+
+def clocked(work: Callable[[], T]) -> tuple[T, float]:
+    """Return what `work` returns, and its time in ms."""
+    begin = perf_counter_ns()
+    return work(), (perf_counter_ns() - begin) / 1e6
 
 
 class Recorder(Protocol):

@@ -7,12 +7,19 @@ profile.
 import time
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter_ns
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from enginescope.backends.base import Feeds, FeedSource, LoadedModel, Measured, ProgressSink
 from enginescope.backends.contention import MEETING, Meeting, shared_loop
-from enginescope.backends.loop import CHUNK_MS, Recorder, Step, timed_loop, warm_up, with_warm_up
+from enginescope.backends.loop import (
+    CHUNK_MS,
+    Recorder,
+    Step,
+    clocked,
+    timed_loop,
+    warm_up,
+    with_warm_up,
+)
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.backends.profile_bounds import hinting_at_inputs
 from enginescope.core.errors import EnginescopeError
@@ -190,9 +197,6 @@ def _issue(
         each_ms = max((now_ms() - begun_ms) / count, 1e-4)
         count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
         progress(Progress(phase="telemetry", elapsed_ms=now_ms() - from_ms, limit_ms=rule.whole_ms))
-
-
-T = TypeVar("T")
 
 
 #: Untimed requests of each further worker of a load test.
@@ -377,9 +381,3 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
         return replace(measured, notices=(*measured.notices, failure))
     phases = (*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms))
     return replace(measured, profile=profile, phases=phases, notices=(*measured.notices, *remarks))
-
-
-def clocked(work: Callable[[], T]) -> tuple[T, float]:
-    """Return what `work` returns, and its time in ms."""
-    begin = perf_counter_ns()
-    return work(), (perf_counter_ns() - begin) / 1e6

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
+from enginescope.backends.loop import clocked
 from enginescope.backends.onnxruntime.convert import model_files
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model, fp16_notice
 from enginescope.backends.onnxruntime.convert.mixed_precision import autocast_model
@@ -24,7 +25,6 @@ from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.opening import setup_of
 from enginescope.backends.onnxruntime.providers.providers import Provider, library_of, not_built_in
 from enginescope.backends.onnxruntime.session import OrtSession
-from enginescope.backends.stepwise import clocked
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.optional import versions_of

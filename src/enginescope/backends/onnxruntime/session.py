@@ -255,9 +255,10 @@ class OrtSession:
         self._look = loop.OutputLook(self._small_outputs())
 
     def _steps(self) -> list[loop.Step]:
+        """Return what is timed: the step with copies, where there is one, first."""
         copies = self._copies or (self._host.step if self._host else None)
-        is_device = self._device is not None and self._asked.transfers is not True
-        every = (copies, self._device.step if self._device and is_device else None)
+        device = self._device if self._asked.transfers is not True else None
+        every = (copies, device.step if device else None)
         return [one for one in every if one is not None]
 
     def recorder(self) -> loop.Recorder:

@@ -372,7 +372,8 @@ def viewer_model(graph: ViewerGraph) -> bytes:
     infos = {name: _info(onnx, name, tensor) for name, tensor in graph.values.items()}
     ends = (graph.inputs, graph.outputs)
     fed, given = ([infos[name] for name in names if name in infos] for names in ends)
-    inner = [info for name, info in infos.items() if name not in {*graph.inputs, *graph.outputs}]
+    outer = {*graph.inputs, *graph.outputs}
+    inner = [info for name, info in infos.items() if name not in outer]
     proto = helper.make_graph(nodes, graph.name, fed, given, value_info=inner)
     domains = [helper.make_opsetid(DOMAIN, 1)]
     model = helper.make_model(proto, opset_imports=domains, producer_name="enginescope")

@@ -82,6 +82,7 @@ class LayerReader:
 
 
 def _kind(fields: dict[str, msgspec.Raw]) -> Layer:
+    """Return a layer with what those of its kind share."""
     raw = {name: _VALUE.decode(value) for name, value in fields.items()}
     subtype = tensor_format.text_of(raw.get("LayerType"))
     weights, attributes = _weights_and_rest(raw)

@@ -6,8 +6,8 @@ from pathlib import Path
 from time import perf_counter
 
 from enginescope.backends.base import Answering, Feeds, InputSpec, Measured, ProgressSink
+from enginescope.backends.loop import clocked
 from enginescope.backends.profile_bounds import hinting_at_inputs
-from enginescope.backends.stepwise import clocked
 from enginescope.backends.varying_shapes import Changing, measure_changes
 from enginescope.core.errors import (
     BackendError,

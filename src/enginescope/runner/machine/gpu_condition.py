@@ -53,7 +53,7 @@ def _on_clock(gpu: telemetry.GpuTelemetry) -> Iterator[Notice]:
     ]
     if timed or load:
         where = "in the timed loop" if timed else "in the telemetry pass"
-        shares = (f"{held.reason.meaning} in {held.share_pct:.0f} %" for held in timed or load)
+        shares = (f"{one.reason.meaning} in {one.share_pct:.0f} %" for one in timed or load)
         named = ", ".join(f"{share} of the readings" for share in shares)
         message = f"the GPU throttled its clock {where}: {named}"
         evidence = {"timed": _shares(timed), "pass": _shares(load)}
