@@ -144,7 +144,7 @@ report_options = add_options(
     page_options,
     stored_options,
 )
-#: Add them, and the file of the main table.
+#: Add `report_options`, and the file of the main table.
 table_report_options = add_options(
     option("--csv", "Write the main table of the result as CSV to FILE.", FILE), report_options
 )
@@ -153,8 +153,9 @@ _stop_options = add_options(
     option("--iterations", "Time exactly this many iterations in each process.", COUNT),
     option("--duration", "Time each process for this long.  [default: 1s]", DURATION_MS),
 )
-#: Add what every verb has that times a model in rounds, with one batch; and that searches.
+#: Add what every verb has that times a model in rounds, with one batch.
 timing_options = add_options(input_options, _stop_options, report_options)
+#: Add what every verb has that searches.
 search_options = add_options(shape_option, dims_option, _stop_options, table_report_options)
 
 

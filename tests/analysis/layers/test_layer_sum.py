@@ -200,7 +200,7 @@ def test_explores_page_has_the_terminals_warning_and_no_saving(shared, tmp_path,
     text = page.read_text(encoding="utf-8")
     assert "W-OTHER-BUILD" in text
     assert "saving unknown: no layer times (TIME203)" in text
-    assert ": at most " not in text.partition('class="worst"')[2].partition("</ol>")[0]
+    assert ": at most " not in text.partition('class="worst"')[2].partition("</ul>")[0]
 
 
 def latency_run(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:

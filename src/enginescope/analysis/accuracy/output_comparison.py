@@ -189,7 +189,7 @@ class _Output:
         if kind_of(dtype) not in ("float", "complex"):
             return None
         limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
-        return float(limits.rmse) / scale if kind_of(dtype) in ("float", "complex") else None
+        return float(limits.rmse) / scale
 
     def _nothing(self, noise: ExpectedNoise | None) -> str | None:
         """Return why no element of the output shows anything, if none does."""

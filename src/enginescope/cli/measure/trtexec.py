@@ -1,35 +1,30 @@
 """``enginescope trtexec``: trtexec's command line, log and files, on TensorRT's Python API."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from enginescope.cli.messages import note, words
 from enginescope.cli.process_options import command_line
-from enginescope.cli.progress import JobProgress
-from enginescope.compat.trtexec.arguments import (
-    CheckedLine,
-    check_known,
-    checked_line,
-    help_text,
-    read_arguments,
-    wants_help,
-)
-from enginescope.compat.trtexec.log.log import Line, printed
-from enginescope.compat.trtexec.settings import settings_of
 from enginescope.core.errors import MissingDependencyError
-from enginescope.records.run.job import Job, Watcher
-from enginescope.records.run.run import Run
-from enginescope.render.base.text import show, table
 from enginescope.services.trtexec_session import (
     TrtexecObserver,
     TrtexecRequest,
     installed_tensorrt,
     run_trtexec,
 )
+
+if TYPE_CHECKING:
+    from enginescope.compat.trtexec.arguments import CheckedLine
+    from enginescope.compat.trtexec.log.log import Line
+    from enginescope.records.run.job import Job, Watcher
+    from enginescope.records.run.run import Run
 
 #: trtexec's own: of a build, a run or a file that failed.
 EXIT_FAILED = 1
@@ -48,6 +43,15 @@ class RawCommand(click.Command):
 @click.command("trtexec", cls=RawCommand, add_help_option=False)
 def command(arguments: tuple[str, ...]) -> int:
     """Build, measure and inspect an engine as trtexec does."""
+    from enginescope.compat.trtexec.arguments import (
+        check_known,
+        checked_line,
+        help_text,
+        read_arguments,
+        wants_help,
+    )
+    from enginescope.compat.trtexec.settings import settings_of
+
     if wants_help(arguments):
         print(help_text(installed_tensorrt(arguments)), end="")
         return 0
@@ -65,6 +69,9 @@ def command(arguments: tuple[str, ...]) -> int:
 
 
 def _show_checked(checked: CheckedLine) -> None:
+    """Print what a version makes of a command line."""
+    from enginescope.render.base.text import show, table
+
     rows = [
         (flag.argument, flag.state, "; ".join(filter(None, (flag.why, flag.instead))))
         for flag in checked.flags
@@ -90,6 +97,8 @@ class _PrintingObserver(TrtexecObserver):
     @contextmanager
     def measuring(self, job: Job) -> Iterator[Watcher | None]:
         """Show progress on a terminal."""
+        from enginescope.cli.progress import JobProgress
+
         is_terminal = sys.stderr is not None and sys.stderr.isatty()
         with JobProgress((job,)) as progress:
             yield progress.watcher if is_terminal else None
@@ -97,6 +106,8 @@ class _PrintingObserver(TrtexecObserver):
 
 def say(lines: Iterable[Line]) -> None:
     """Print messages: warnings and errors on standard error, the others on standard output."""
+    from enginescope.compat.trtexec.log.log import printed
+
     for line in lines:
         stream = sys.stdout
         if line.level in "WE":

@@ -10,13 +10,10 @@ from enginescope.cli.messages import warn, words
 from enginescope.cli.options import COUNT, FOLDER, PATH, Items, json_option, option, store_option
 from enginescope.cli.process_options import command_line, declared_options
 from enginescope.cli.report_output import print_data
-from enginescope.cli.suites.suite_progress import SuiteProgress
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import EXIT_RUN_FAILED, saying_what_stands, verb
 from enginescope.core.errors import UsageError
 from enginescope.records.suite.suite import Cell, CellStatus, SuiteResult
-from enginescope.render.base.text import notice_lines, sentence, show, stacked
-from enginescope.render.suites import suite_answer
 from enginescope.services.suites.request import (
     DockerImage,
     Place,
@@ -27,7 +24,6 @@ from enginescope.services.suites.request import (
     list_cells,
     write_example,
 )
-from enginescope.services.suites.run import run_suite_session
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
@@ -35,6 +31,9 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
     if as_json:
         print_data(result)
         return
+    from enginescope.render.base.text import notice_lines, sentence, show, stacked
+    from enginescope.render.suites import suite_answer
+
     print(f"{result.name} · {suite_answer.counts_sentence(result)}\n")
     for line in (*stacked(suite_answer.suite_tables(result)), *notice_lines(result.notices)):
         show(line)
@@ -140,6 +139,9 @@ def _push_target(options: dict[str, Any]) -> PushTarget | None:
 
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
+    from enginescope.cli.suites.suite_progress import SuiteProgress
+    from enginescope.services.suites.run import run_suite_session
+
     as_json, store = options["as_json"], options["store_folder"]
     progress = SuiteProgress()
     with saying_what_stands(progress.standing), progress:

@@ -6,14 +6,11 @@ from typing import Any, get_args
 
 import click
 
-from enginescope.analysis.verdicts.compared_figures import HEADLINE, check_metric
 from enginescope.cli.comparison import across_option
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import words
 from enginescope.cli.options import FILE, Finite, json_option, option, page_options, store_option
 from enginescope.cli.process_options import command_line, picked, rounds_end_options
-from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
@@ -24,10 +21,6 @@ from enginescope.records.verdict.gate import (
     GateTerms,
     Limit,
 )
-from enginescope.render.verdicts.gate_answer import gate_answer, gate_junit, gate_sarif
-from enginescope.services.explain import shown_word
-from enginescope.services.measurement.gate import decide_gate
-from enginescope.services.verdicts.gate import GateRequest
 
 
 @verb(
@@ -87,6 +80,12 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
     mode; runs of one job are its processes. A job that fails now, or is missing, is a regression.
     If a job is inconclusive, the gate measures it again where models and machine are unchanged.
     """
+    from enginescope.cli.measure.bench_comparison import RoundsProgress
+    from enginescope.cli.progress import exit_code, measuring
+    from enginescope.render.verdicts.gate_answer import gate_answer, gate_junit, gate_sarif
+    from enginescope.services.measurement.gate import decide_gate
+    from enginescope.services.verdicts.gate import GateRequest
+
     check_files(options, *baselines, *current)
     limits = limits_of(options["limits"], options["metrics"])
     terms = GateTerms(limits=limits, **picked(options, "inconclusive", "across", "confidence"))
@@ -116,6 +115,8 @@ def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...
     A percentage alone is of every metric without one of its own; one that is named with a metric
     makes it looked at. Latency is looked at unless ``--metric`` names others.
     """
+    from enginescope.analysis.verdicts.compared_figures import HEADLINE, check_metric
+
     general, own = DEFAULT_REGRESSION_PCT, dict[str, float]()
     for one in limits:
         name, equals, amount = one.rpartition("=")
@@ -137,6 +138,8 @@ def _percent(amount: str, given: str) -> float:
 
 
 def _steps(report: GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    from enginescope.services.explain import shown_word
+
     if report.rows:
         worst = report.rows[0]  # the worst outcome comes first
         yield "explain it", words("enginescope", "explain", shown_word(worst.outcome.value))

@@ -60,7 +60,7 @@ _SHOWN = 5
     "Group runs into one point if nothing changed and gaps stay below this duration; 0: "
     "never.  [default: 1h]",
     Parsed("DURATION", lambda text: 0.0 if text.strip() == "0" else parse_duration_ms(text)),
-    default=3_600_000.0,
+    default=3_600_000.0,  # an hour
     show_default=False,
 )
 @option("--last", "Use only this many of the newest runs.", COUNT)

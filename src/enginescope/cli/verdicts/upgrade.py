@@ -22,12 +22,8 @@ from enginescope.core.jsonio import sha256_of
 from enginescope.formats.archive.engine_archive import MANIFEST
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind, UpgradeReport
-from enginescope.render.reproduction.reproduction_answer import reproduction_answer
-from enginescope.render.verdicts.search_answer import search_answer
-from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 from enginescope.services.upgrade.request import UpgradeRequest
-from enginescope.services.upgrade.search import SearchRequest, search_upgrade
 from enginescope.services.upgrade.upgrade import check_upgrade
 
 #: Parameters that go with ``--reproduce``.
@@ -125,6 +121,8 @@ def command(
 
 
 def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
+    from enginescope.render.verdicts.upgrade_answer import upgrade_answer
+
     check_files(options, *models, options["old"], options["new"] or "")
     with measuring(progress := RoundsProgress(), can_continue=True):
         report = check_upgrade(_request(models, options), progress)
@@ -139,6 +137,9 @@ def _check(models: tuple[Path, ...], options: dict[str, Any]) -> int:
 
 
 def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int:
+    from enginescope.render.verdicts.search_answer import search_answer
+    from enginescope.services.upgrade.search import SearchRequest, search_upgrade
+
     check_files(options, *models)
     upgrade, pythons = _request(models, {**options, "old": ""}), tuple(options["pythons"])
     package = options["package"]
@@ -151,6 +152,8 @@ def _search(models: tuple[Path, ...], span: str, options: dict[str, Any]) -> int
 
 
 def _reproduce(folder: Path, options: dict[str, Any]) -> int:
+    from enginescope.render.reproduction.reproduction_answer import reproduction_answer
+
     check_files(options, folder)
     place = {"store": options["store_folder"], "command": process_options.command_line()}
     own = process_options.picked(options, "check_only", "old", "new")

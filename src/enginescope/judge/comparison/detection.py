@@ -6,6 +6,8 @@ times of B by a factor, which moves the logarithm of its ratio by the factor's. 
 real one does: at the first look that decides it, or after the last.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -10,6 +10,8 @@ square over its own chi-squared, drawn many times. The interval between builds l
 where the F test of the mean squares rejects that builds are the same.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

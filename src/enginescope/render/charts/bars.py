@@ -321,4 +321,4 @@ def _with_room(bars: Sequence[Bar], *, is_cut: bool) -> tuple[float, float, floa
     span, middle = (high - low) or high or 1.0, (low + high) / 2
     right = max((end[1] for end in ends if end[0] <= middle), default=low)
     first = max(0.0, low - 0.04 * span) if is_cut else min(0.0, *(end[0] for end in ends))
-    return first, middle, max(high + 0.04 * span, right + 0.4 * span)
+    return first, middle, max(high + 0.04 * span, right + 0.4 * span)  # room for the figure

@@ -93,6 +93,7 @@ def latency_series(view: RunView) -> Chart | None:
 
 
 def _samples(rows: list[Spec], x_title: str, limit: float, tips: Any, *, whole: bool) -> Spec:
+    # up to so many points are large enough to see each one
     look = {"size": 9, "opacity": 0.45} if len(rows) > 200 else {"size": 30, "opacity": 0.75}
     point = {"type": "point", "filled": True, **look, "clip": True}
     least = min(row["low"] for row in rows)

@@ -113,6 +113,8 @@ def face_of(node: GraphNode, times: Times | None, wording: Wording = USUAL) -> N
         heading, lines, title = _of_layer(node, node.layer, times, wording)
     else:
         heading, lines, title = _of_tensor(node)
+    # estimated pixels: a character of the heading and of a line; below: least width, free space
+    # beside, round ends of a reformat; height of a line, free space above
     longest = max([text_width(heading, 7.8), *(text_width(line, 7.0) for line in lines)])
     about = f"{title[:4000]}…" if len(title) > 4000 else title  # the name is never cut
     return NodeLabel(
@@ -223,7 +225,7 @@ def edge_labels(graph: PlanGraph) -> Iterator[str | None]:
         if edge.tensor is None or edge.kind != "data" or any(end.tensor for end in ends):
             yield None
         else:
-            yield shorten(form_text(edge.tensor), 36) or None
+            yield shorten(form_text(edge.tensor), 36) or None  # whole names are on the nodes
 
 
 def edge_titles(graph: PlanGraph) -> Iterator[str]:

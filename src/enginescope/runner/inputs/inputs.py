@@ -6,6 +6,8 @@ and type and on the seed, not on the order of the inputs.
 Random values lie in trtexec's ranges.
 """
 
+from __future__ import annotations
+
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence

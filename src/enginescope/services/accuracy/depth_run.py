@@ -155,8 +155,8 @@ class DepthRun:
         collect_outputs(side.job, request, self._observer.side_progressed)
 
     def _scoring(self, sides: Sequence[_Side], what: str, samples: Sequence[Sample]) -> TaskScoring:
-        folders = {side.label: side.folder / what for side in sides}
-        skipped = (one for folder in folders.values() for one in read_skipped(folder))
+        folders = {side.label: side.folder / what for side in reversed(sides)}
+        skipped = (one for side in sides for one in read_skipped(side.folder / what))
         return TaskScoring(
             self._task,
             self._task.name,

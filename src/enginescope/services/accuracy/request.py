@@ -31,7 +31,11 @@ SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
 
 
 class SampleRequest(Record, frozen=True):
-    """Which samples to compare: pictures, other files, `count` (8) random ones; see `validate`."""
+    """Which samples to compare: pictures, other files, random ones; see `validate`.
+
+    Attributes:
+        count: So many random samples (8), or the first of the data (all).
+    """
 
     data: tuple[Path, ...] = ()
     images: tuple[Path, ...] = ()

@@ -60,7 +60,7 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     Without a reference it is the expected outputs of the data sets, where they have some; else
     the first model on ONNX Runtime's CPU provider; else the first engine.
     """
-    reference, others, note = reference_side(request, samples), _jobs(request), None
+    others, reference, note = _jobs(request), reference_side(request, samples), None
     if reference.job is not None:
         job = _reference_job(request)
         others = tuple(one for one in others if _key(one) != _key(job))

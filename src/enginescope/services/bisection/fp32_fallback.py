@@ -35,7 +35,7 @@ _REDUCED = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 class FallbackStrategy(Record, frozen=True, kw_only=True):
     """A way of keeping nodes in FP32 of the side `job`; `words` are for people.
 
-    Args:
+    Attributes:
         option: Of the backend, that takes the names; ``None``: the reference is converted anew.
         whole: The same without any reduced precision.
     """

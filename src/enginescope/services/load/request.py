@@ -35,7 +35,7 @@ class _TargetRequest(MeasureRequest, frozen=True):
 
 
 class LoadRequest(_TargetRequest, frozen=True, kw_only=True):
-    """A load test of one target: the parameters of `load`; a run is stored as soon as it ends."""
+    """A load test of one target: the parameters of `load`; with `is_stored`, runs as they end."""
 
     on: Annotated[
         str | None,

@@ -31,6 +31,7 @@ from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans import plan_input
 from enginescope.services.plans.explore_request import BRIEF, ExploreRequest
 from enginescope.services.plans.passport import PassportRequest, make_passport
+from enginescope.services.plans.plan_input import PlanContext, PlanInput
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 
@@ -83,12 +84,12 @@ class Explored(Result):
         passport: Of an engine: how it was built and measured.
     """
 
-    source: plan_input.PlanInput
-    page_source: plan_input.PlanInput
+    source: PlanInput
+    page_source: PlanInput
     found: Exploration
     layers: tuple[ExploredLayer, ...]
     view: PlanView | None
-    context: plan_input.PlanContext[PlanView]
+    context: PlanContext[PlanView]
     files: tuple[Path, ...] = ()
     passport: Passport | None = None
 
@@ -176,7 +177,7 @@ def check_options(request: ExploreRequest) -> None:
         raise UsageError(what, why=why, hint="an ONNX model is, and an engine with `on`")
 
 
-def _explored(source: plan_input.PlanInput, request: ExploreRequest) -> Explored:
+def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     if source.plan is None and source.profile is None:
         why = next((one.message for one in source.notices if one.code == "W-NO-LAYERS"), None)
         hint = "enginescope bench measures layer times, except with --no-layers"
@@ -202,7 +203,7 @@ def _explored(source: plan_input.PlanInput, request: ExploreRequest) -> Explored
     )
 
 
-def _passport(source: plan_input.PlanInput, request: ExploreRequest) -> Passport:
+def _passport(source: PlanInput, request: ExploreRequest) -> Passport:
     made = make_passport(PassportRequest(file=Path(source.where), store=place_of(request.store)))
     own = tuple(notice for notice in made.notices if notice not in source.notices)
     return replace(made, notices=own)

@@ -12,7 +12,8 @@ class TimeLeft:
 
     A model takes as many rounds as those before it; the first one so many as its interval needs to
     become narrow enough, and the second of the looks before there is an interval. Of each model,
-    `processes` compute the outputs, and are timed for `timed_s`.
+    `processes` compute the outputs; those of a round are timed for `timed_s`. The whole upgrade may
+    take `max_time_s`.
     """
 
     def __init__(

@@ -385,9 +385,8 @@ def _create(file: Path) -> None:
     try:
         fresh.write_ahead()
         _migrate(fresh)
-        for stray in sqlite_file.companions(
-            file
-        ):  # of a database that is gone: SQLite would replay it
+        # of a database that is gone: SQLite would replay it
+        for stray in sqlite_file.companions(file):
             stray.unlink(missing_ok=True)
         part.replace(file)
     except OSError as error:

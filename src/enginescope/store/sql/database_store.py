@@ -88,10 +88,8 @@ def fetch_suites(connection: sa.Connection, home: Path) -> None:
     for name, number in connection.execute(sa.select(SUITES.c.name, SUITES.c.number)).all():
         folder = suite_folder.suite_at(home, name)
         if number != _fetched(folder):
-            with (
-                suppress(suite_folder.SuiteRunsError),
-                folder.held(),
-            ):  # one that runs here is up to date
+            # one that runs here is up to date
+            with suppress(suite_folder.SuiteRunsError), folder.held():
                 _fetch(connection, folder, name)
 
 

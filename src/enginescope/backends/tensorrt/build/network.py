@@ -7,6 +7,8 @@ TensorRT's element types, by name.
 Only TensorRT 8 to 10 calibrate; from 11 on a model carries Q/DQ nodes.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
