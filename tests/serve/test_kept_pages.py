@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from contextlib import closing
 from http.client import HTTPConnection
+from itertools import pairwise
 from types import SimpleNamespace
 
 from starlette.requests import Request
@@ -170,12 +171,13 @@ def test_memory_stays_flat_whatever_is_asked_for(store, monkeypatch) -> None:
                 client.request("GET", f"/runs?model=resnet&with={long}")
                 with client.getresponse() as answer:
                     assert (answer.status, len(answer.read()) > 0) == (200, True)
-                if at in (59, 119):
+                if at % 40 == 39:
                     gc.collect()
                     taken.append(tracemalloc.get_traced_memory()[0])
         finally:
             tracemalloc.stop()
-    assert taken[1] - taken[0] < 300_000
+    # what is kept of 40 addresses of 16 kB grows each time; a module is loaded once
+    assert min(after - before for before, after in pairwise(taken)) < 300_000
 
 
 def test_pages_of_an_unknown_state_and_of_problems_are_made_anew() -> None:
