@@ -65,7 +65,7 @@ COMMANDS = {
     "validate": ("validate depth-new.onnx --reference depth.onnx --html page.html", "page.html"),
     "history": ("history vit_b_16.onnx --store h200 --session 0 --html page.html", "page.html"),
     "bench-compare": (
-        "bench old.onnx new.onnx --compare --max-time 30s --html page.html",
+        "bench old.onnx new.onnx --compare --max-time 60s --html page.html",
         "page.html",
     ),
     "side-by-side": (PAIR, "page.html#layers?pair=4"),
