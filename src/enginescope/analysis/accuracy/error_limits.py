@@ -254,7 +254,9 @@ def channel_limits(
     rmse = np.minimum(limit, ceiling) * scale
     peak = one * (1 + _TAIL * few) * np.maximum(scale, reach / _RANGES)
     if noise is not None and row.resolution:
-        usual, usual_peak = (np.array([x or 0.0 for x in xs]) for xs in (noise.rmse, noise.peak))
+        usual, usual_peak = (
+            np.array([value or 0.0 for value in values]) for values in (noise.rmse, noise.peak)
+        )
         if errors.is_spatial:
             usual_peak = _largest(usual_peak, group)
         # the noise of few elements is small by chance too: that of the population is added as one

@@ -90,7 +90,9 @@ def part_of(graph: PlanGraph, kept: set[int], centres: set[int]) -> GraphPart:
     nodes = tuple(replace(graph.nodes[old], id=new) for old, new in new_id.items())
     inside = [edge for edge in graph.edges if edge.source in kept and edge.target in kept]
     touching = sum(edge.source in kept or edge.target in kept for edge in graph.edges)
-    edges = tuple(replace(e, source=new_id[e.source], target=new_id[e.target]) for e in inside)
+    edges = tuple(
+        replace(edge, source=new_id[edge.source], target=new_id[edge.target]) for edge in inside
+    )
     return GraphPart(
         graph=PlanGraph(name=graph.name, nodes=nodes, edges=edges),
         centres=tuple(sorted(new_id[centre] for centre in centres)),

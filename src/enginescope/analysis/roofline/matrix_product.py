@@ -160,7 +160,7 @@ def _fitting(
 
 
 def static_shape(shape: Shape | None) -> Known | None:
-    """Return a shape all of whose dimensions are known; else ``None``."""
+    """Return the shape where every dimension is known; else ``None``."""
     if shape is None:
         return None
     known = tuple(dim for dim in shape if dim is not None)

@@ -162,7 +162,9 @@ def variance_components(
     variance = processes * float(np.var(levels.mean(axis=1), ddof=1))
     between_builds = _Squares(variance, len(builds) - 1)
     draw = np.random.default_rng(0)
-    top, middle, low = (sq.draws(draw) for sq in (between_builds, between_processes, within))
+    top, middle, low = (
+        squares.draws(draw) for squares in (between_builds, between_processes, within)
+    )
     estimates = (
         ("build", (between_builds.mean - between_processes.mean) / processes),
         ("process", between_processes.mean - within.mean),

@@ -62,7 +62,9 @@ def side_answer(side: ValidatedSide) -> str:
     if side.passes:
         exact = all(output.figures and output.figures.unequal == 0 for output in outputs)
         tolerances = (output.tolerance for output in outputs)
-        limits = dict.fromkeys("--atol and --rtol" if t.is_given else t.name for t in tolerances)
+        limits = dict.fromkeys(
+            "--atol and --rtol" if row.is_given else row.name for row in tolerances
+        )
         how = "equal to the reference" if exact else f"within the limits of {', '.join(limits)}"
         answer = f"{side.label} passes: {counted(len(outputs), 'output')} {how}"
         codes = [{notice.code for notice in output.notices} for output in outputs]

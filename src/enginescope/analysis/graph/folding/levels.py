@@ -271,19 +271,19 @@ def icicle(graph: PlanGraph, whole: Group) -> Icicle:
 
 
 def _joined(members: Iterable[Member]) -> list[Member]:
-    found: list[Member] = []
-    for one in members:
-        before = found[-1] if found else None
-        if isinstance(one, Group) and isinstance(before, Group) and one.copies and before.copies:
-            (first, *_), (*_, last) = before.name.split(" … "), one.name.split(" … ")
-            are_layers = all(isinstance(it, int) for it in (*before.members, *one.members))
+    joined: list[Member] = []
+    for member in members:
+        left = joined[-1] if joined else None
+        if isinstance(member, Group) and isinstance(left, Group) and member.copies and left.copies:
+            (first, *_), (*_, last) = left.name.split(" … "), member.name.split(" … ")
+            layers = left.members + member.members
+            are_layers = all(isinstance(layer, int) for layer in layers)
             if are_layers and re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last):
-                held, name = before.members + one.members, f"{first} … {last}"
-                copies = before.copies + one.copies
-                found[-1] = replace(before, name=name, copies=copies, members=held)
+                name, copies = f"{first} … {last}", left.copies + member.copies
+                joined[-1] = replace(left, name=name, copies=copies, members=layers)
                 continue
-        found.append(one)
-    return found
+        joined.append(member)
+    return joined
 
 
 NAME = "left out"
