@@ -252,7 +252,7 @@ def headline(view: RunView) -> Headline:
     latency = view.latency
     if latency is None:
         return Headline(main=None, beside=_start(view))
-    is_weak = _is_unusable(view)
+    is_weak = view.usability is not None and view.usability.verdict == "not usable"
     mark = ["not usable"] if is_weak else []
     main = Figure(
         label=f"{in_text(latency.metric)}, median",
@@ -306,10 +306,6 @@ def rate_figures(view: RunView) -> tuple[Figure, ...]:
     return (Figure(label="throughput", value=text, note=note),)
 
 
-def _is_unusable(view: RunView) -> bool:
-    return view.usability is not None and view.usability.verdict == "not usable"
-
-
 #: What follows a run of which nothing is missing.
 COMPARE = "compare with another run"
 
@@ -319,7 +315,7 @@ def run_steps(view: RunView, store: object = None) -> tuple[tuple[str, str], ...
     found, command, job = view.usability, view.run.command or "", view.run.job
     if found is None or view.run.origin != "measured":
         return ()
-    if command and _is_unusable(view):
+    if command and found.verdict == "not usable":
         is_busy = any(harm.code == "W-LOAD" and harm.is_fatal for harm in found.harms)
         when = " when the machine is idle" if is_busy else ""
         return ((f"measure again{when}", command),)
