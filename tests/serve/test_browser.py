@@ -76,7 +76,7 @@ def test_a_list_follows_what_is_typed(tab, store) -> None:
 
 
 def test_a_job_is_chosen_and_stays_chosen_while_the_page_updates_itself(tab, store) -> None:
-    model = "document.querySelector('#chosen h2').textContent"
+    model = "document.querySelector('#chosen h2')?.textContent"
     failed = {"samples": (), "outcome": Outcome(kind=OutcomeKind.CRASHED, message="it crashed")}
     store.save(a_run("resnet.onnx", id="aaa333", at=5, **failed))
     with served(store) as address:
