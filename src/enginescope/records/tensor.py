@@ -88,7 +88,10 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
     @property
     def elements(self) -> int | None:
         """Number of elements; ``None`` when any dimension is not known."""
-        return _count(self.shape)
+        shape = self.shape
+        if shape is None or None in shape:
+            return None
+        return math.prod(cast("tuple[int, ...]", shape))
 
     @property
     def nbytes(self) -> int | None:
@@ -113,9 +116,3 @@ class Tensor(Record, frozen=True, kw_only=True, gc=False):
         width = layout.vector_width
         shape[axis] = math.ceil((shape[axis] or 0) / width) * width
         return Tensor(name=self.name, shape=tuple(shape), dtype=self.dtype).nbytes
-
-
-def _count(shape: tuple[int | None, ...] | None) -> int | None:
-    if shape is None or None in shape:
-        return None
-    return math.prod(cast("tuple[int, ...]", shape))

@@ -78,7 +78,7 @@ class Access(Record, frozen=True, kw_only=True):
         """Return the token that is `text`; takes as long whatever is wrong with it."""
         digest = digest_of(text)
         fitting = [one for one in self._valid() if hmac.compare_digest(digest, one.digest)]
-        return fitting[0] if fitting else None
+        return next(iter(fitting), None)
 
     def new_cookie(self, token: AccessToken) -> str:
         """Return what a browser keeps in place of a token: a date and whose it is, signed."""
@@ -155,7 +155,8 @@ class Guard:
 
     def _refusal(self, request: Request) -> Response | None:
         path: str = request.scope["path"]  # older Starlettes read url.path out of Host too
-        if not self._access.needs_token or self._is_open(path):
+        is_open = any(path == p or (p[-1] == "/" and path.startswith(p)) for p in self._open)
+        if is_open or not self._access.needs_token:
             return None
         holder = self._access.holder(request.headers)
         is_api = path.startswith("/api")
@@ -167,9 +168,6 @@ class Guard:
             headers = {"WWW-Authenticate": "Bearer"}
             return JSONResponse({"error": "a token is needed"}, status_code=401, headers=headers)
         return RedirectResponse(LOGIN, status_code=303)
-
-    def _is_open(self, path: str) -> bool:
-        return any(path == one or (one[-1] == "/" and path.startswith(one)) for one in self._open)
 
 
 _MOST_BYTES = 4096
@@ -208,8 +206,7 @@ async def login(request: Request) -> Response:
     return answer
 
 
-async def logout(request: Request) -> Response:
-    del request
+async def logout(_request: Request) -> Response:
     answer = RedirectResponse(LOGIN, status_code=303)
     answer.delete_cookie(COOKIE)
     return answer

@@ -153,13 +153,12 @@ class RequestLimit:
 
 
 @asynccontextmanager
-async def few_threads(app: ASGIApp) -> AsyncIterator[None]:
+async def few_threads(_app: ASGIApp) -> AsyncIterator[None]:
     """Make pages in few threads that often take turns.
 
     Python runs one thread at a time. Every file that is opened while others compute waits for the
     end of their turns: with 40 threads and turns of 5 ms, a history took ten times as long.
     """
-    del app
     to_thread.current_default_thread_limiter().total_tokens = THREADS
     sys.setswitchinterval(TURN_S)
     yield

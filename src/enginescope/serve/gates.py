@@ -140,7 +140,7 @@ class KeptGates:
             report=report,
             error=failure,
             warnings=tuple(dict.fromkeys(collector.warnings)),
-            at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
 
 

@@ -27,14 +27,8 @@ from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunOrder, RunRow
 
 _STATIC = files("enginescope.serve") / "static"
-_OWN = {
-    "htmx.min.js": "text/javascript",
-    "serve.js": "text/javascript",
-    "LICENSES.txt": "text/plain",
-}
-#: A name without a hash is asked for again after an hour; one with a hash never changes.
-_FOR_AN_HOUR = "max-age=3600"
-_FOR_EVER = "public, max-age=31536000, immutable"
+_SCRIPT = "text/javascript"
+_OWN = {"htmx.min.js": _SCRIPT, "serve.js": _SCRIPT, "LICENSES.txt": "text/plain"}
 
 
 class Packed(Record, frozen=True, kw_only=True):
@@ -87,10 +81,10 @@ def top_style() -> str:
 
 @cache
 def _asset(name: str) -> Packed:
-    if name == script_name():
-        keep = {"Cache-Control": _FOR_EVER}
-        return packed(every_script().text.encode(), "text/javascript", keep)
-    keep = {"Cache-Control": _FOR_AN_HOUR}
+    if name == script_name():  # its name has a hash: another content has another name
+        keep = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return packed(every_script().text.encode(), _SCRIPT, keep)
+    keep = {"Cache-Control": "max-age=3600"}
     if name == "page.css":
         own = (_STATIC / "serve.css").read_text(encoding="utf-8")
         return packed((style() + top_style() + own).encode(), "text/css", keep)
@@ -102,7 +96,7 @@ def _digest(data: bytes) -> str:
 
 
 _HERE = "enginescope.serve"
-#: `Cache-Control` of a page that is made anew each time, here too.
+#: `Cache-Control` of a page that names a problem or is incomplete: it is made anew, here too.
 NO_STORE = "no-store"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _CONNECT = b"; connect-src &#39;self&#39;"
@@ -129,25 +123,21 @@ def page(
         outcome_word=outcome_word,
         **values,
     )
-    return HTMLResponse(text, status_code=status, headers=_keeping(problems))
+    headers = {"Cache-Control": NO_STORE} if problems else None
+    return HTMLResponse(text, status_code=status, headers=headers)
 
 
 def _pages(request: Request) -> tuple[tuple[str, str, str], ...]:
-    gates = (("gate", "/gate", "Gates"),) if request.app.state.gates.gates else ()
-    pushes = (("pushes", "/pushes", "Pushes"),) if shows_pushes(request) else ()
-    listed = (("runs", "/runs", "Runs"), ("suites", "/suites", "Suites"))
-    return (("home", "/", "Overview"), *listed, *gates, *pushes)
+    pages = [("home", "/", "Overview"), ("runs", "/runs", "Runs"), ("suites", "/suites", "Suites")]
+    pages += [("gate", "/gate", "Gates")] if request.app.state.gates.gates else []
+    pages += [("pushes", "/pushes", "Pushes")] if shows_pushes(request) else []
+    return tuple(pages)
 
 
 def shows_pushes(request: Request) -> bool:
     """Whether pages lead whoever asks to the list of pushes."""
     holder = getattr(request.state, "holder", None)
     return request.app.state.accepts and (holder is None or holder.allows("admin"))
-
-
-def _keeping(problems: Sequence[object]) -> dict[str, str]:
-    """Return the header of a page: one that names a problem, or is incomplete, is made anew."""
-    return {"Cache-Control": NO_STORE} if problems else {}
 
 
 class LiveLine(Record, frozen=True, kw_only=True):
@@ -189,7 +179,8 @@ def framed(
     head = page_template("head.html.j2", package=_HERE).render(
         links=links, live=live, here=here, pages=_pages(request), style=top_style()
     )
-    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", **_keeping(problems)}
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+    headers |= {"Cache-Control": NO_STORE} if problems else {}
     return Response(data.replace(_HEAD, head.encode(), 1), media_type="text/html", headers=headers)
 
 
@@ -200,9 +191,8 @@ def failure(request: Request, error: Exception) -> Response:
     return page(request, "failure", status=status, error=error)
 
 
-def not_found(request: Request, error: Exception) -> Response:
+def not_found(request: Request, _error: Exception) -> Response:
     """Return the page of an address that there is not; programs get no page."""
-    del error
     if request.scope["path"].startswith("/api"):
         return JSONResponse({"error": "there is nothing here"}, status_code=404)
     missing = NotHereError("this address", why="there is nothing here")
@@ -269,12 +259,8 @@ def run_rows(request: Request) -> tuple[RunRow, ...]:
         except ValueError as error:
             raise UsageError(f"{day!r} is not a day", hint="2026-11-21") from error
     wanted = Filter(
-        model=terms.get("model"),
+        **{name: terms.get(name) for name in ("model", "outcome", "tag", "since", "until")},
         backend=terms.get("on"),
-        outcome=terms.get("outcome"),
-        tag=terms.get("tag"),
-        since=terms.get("since"),
-        until=terms.get("until"),
         order=cast("RunOrder", terms.get("sort", "newest")),
         limit=PAGE_ROWS + 1,
         offset=(number - 1) * PAGE_ROWS,

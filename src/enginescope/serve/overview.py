@@ -4,7 +4,7 @@ Computed in a thread: a page shows what is known by then.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from enginescope.analysis.claims.run_claims import Usability
 from enginescope.analysis.roofline.roofline import gpu_limits
@@ -152,11 +152,12 @@ class Overview:
 
     def _job(self, history: JobHistory, newest: Run) -> OverviewJob:
         views = [*self._views(history.points[-1].runs[-_MOST_READ:])]
+        tails = (view.latency.percentile(99.0) for view in reversed(views) if view.latency)
         return OverviewJob(
             history=history,
             standing=standing_of(history, SESSIONS),
             newest=newest,
-            p99=next((one for view in reversed(views) for one in _p99(view)), None),
+            p99=next((one for one in tails if one is not None and one.mark is None), None),
             memory=_middle(views, "device_memory") or _middle(views, "peak_memory"),
             headroom_pct=_headroom_pct(views[-1]) if views else None,
             warnings=warnings_of(one for view in views for one in view.notices),
@@ -208,12 +209,6 @@ class Overview:
             return None
         first, *others = measured.pairs
         return f"{len(others) + 2} sides compared" if others else headline_sentence(first)
-
-
-def _p99(view: RunView) -> Iterator[Percentile]:
-    found = view.latency.percentile(99.0) if view.latency else None
-    if found is not None and found.mark is None:
-        yield found
 
 
 def _middle(views: Sequence[RunView], metric: str) -> float | None:

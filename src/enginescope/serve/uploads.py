@@ -96,7 +96,7 @@ def recorded(
     holder = getattr(request.state, "holder", None)
     result = msgspec.json.decode(bytes(answer.body))
     push = Push(
-        at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         token=holder.name if holder else "",
         address=request.client.host if request.client else "",
         run=name,
@@ -162,8 +162,8 @@ def about(request: Request) -> Response:
 async def missing(request: Request) -> Response:
     """Answer with those of the named runs that are not here."""
     try:
-        body = await _body(request, _MOST_LIST_BYTES)
-        asked = msgspec.json.decode(body, type=prepared(Ids)).ids
+        body = [block async for block in _blocks(request, _MOST_LIST_BYTES)]
+        asked = msgspec.json.decode(b"".join(body), type=prepared(Ids)).ids
     except TooLarge:
         return _error(413, "the list is too long")
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -179,19 +179,15 @@ async def suite_rows(request: Request) -> Response:
     """Answer with when the cells of a suite ended, by their keys."""
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
-    if not _is_suite(name):
-        return _error(400, "not the name of a suite")
     return JSONResponse({"ended": await asyncio.to_thread(store.suites.suite_ended, name)})
 
 
 async def put_suite(request: Request) -> Response:
     """Write parts of a suite: its plan, rows, or the lease of the machine that runs it."""
     name: str = request.path_params["name"]
-    if not _is_suite(name):
-        return _error(400, "not the name of a suite")
     try:
-        body = await _body(request, _MOST_SUITE_BYTES)
-        change = msgspec.json.decode(body, type=prepared(SuiteChange))
+        body = [block async for block in _blocks(request, _MOST_SUITE_BYTES)]
+        change = msgspec.json.decode(b"".join(body), type=prepared(SuiteChange))
     except TooLarge:
         return _error(413, f"more than {_MOST_SUITE_BYTES:,} bytes")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -201,10 +197,6 @@ async def put_suite(request: Request) -> Response:
     if change.plan is None and not change.rows:
         return answer  # a lease is renewed twice a minute
     return await asyncio.to_thread(recorded, request, name, answer, is_suite=True)
-
-
-def _is_suite(name: str) -> bool:
-    return is_tag(name) and name.isprintable() and not name.startswith(".")
 
 
 def _write_suite(store: Store, name: str, change: SuiteChange) -> JSONResponse:
@@ -251,10 +243,6 @@ async def _put_run(request: Request, run_id: str) -> JSONResponse:
         except ClientDisconnect:  # nobody is there to read an answer
             return _error(400, "the connection was closed")
         return await asyncio.to_thread(_take_up, kept, run_id, packed, most_bytes)
-
-
-async def _body(request: Request, most_bytes: int) -> bytes:
-    return b"".join([block async for block in _blocks(request, most_bytes)])
 
 
 async def _blocks(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
@@ -304,7 +292,12 @@ def pushed(endpoint: Endpoint) -> Endpoint:
             return _error(403, "this server accepts no runs: it was started without --accept-push")
         if (token := request.app.state.access.bearer(request.headers)) is None:
             return _error(401, "a token is needed")
-        return await endpoint(request) if token.allows("push") else lacks(token, "push")
+        if not token.allows("push"):
+            return lacks(token, "push")
+        suite = request.path_params.get("name", "suite")
+        if not is_tag(suite) or not suite.isprintable() or suite.startswith("."):
+            return _error(400, "not the name of a suite")
+        return await endpoint(request)
 
     return admit
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.records.plan.build import LogMessage
 from enginescope.records.tensor import DataType
 
@@ -94,8 +95,7 @@ class TunedLayer(Record, frozen=True, kw_only=True):
     @property
     def tuning_s(self) -> float | None:
         """Seconds that timing took; ``None`` where no combination says."""
-        known = [one.tuning_s for one in self.combinations if one.tuning_s is not None]
-        return sum(known) if known else None
+        return sum_known(one.tuning_s for one in self.combinations)
 
 
 class AddedReformat(Record, frozen=True, kw_only=True):

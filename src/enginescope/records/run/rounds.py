@@ -47,10 +47,8 @@ def uncertainty_of(run: Run) -> float | None:
 
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
     """Return where a recorded comparison stands; ``None`` where its plan is not known."""
-    plan = plan_of(sides)
-    return (
-        None if plan is None else tally_of(plan.rounds, map(uncertainties_of, whole_rounds(sides)))
-    )
+    plan, rounds = plan_of(sides), whole_rounds(sides)
+    return None if plan is None else tally_of(plan.rounds, map(uncertainties_of, rounds))
 
 
 #: Of a process that went well and timed nothing.
@@ -59,15 +57,13 @@ _UNTIMED = frozen(())
 
 def measured_of(run: Run) -> Measured[Run]:
     """Return a run as a measurement of the judge."""
-    is_ok = run.is_ok
-    headline = run.headline if is_ok else None
-    values = headline.values_ms if headline else _UNTIMED
+    values = run.headline.values_ms if run.headline else _UNTIMED
     if run.shapes is not None:
         values = run.shapes.relative_times
     return Measured(
         source=run,
-        values=values if is_ok else None,
-        failure=None if is_ok else run.outcome.message or run.outcome.kind.value,
+        values=values if run.is_ok else None,
+        failure=None if run.is_ok else run.outcome.message or run.outcome.kind.value,
         is_final=run.outcome.kind is OutcomeKind.UNSUPPORTED,
     )
 

@@ -304,11 +304,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     @property
     def headline(self) -> Samples | None:
         """The series that the run is about: latency, by whichever definition it has."""
-        for tag in HEADLINES:
-            found = self.series(tag)
-            if found is not None and len(found):
-                return found
-        return None
+        return next((series for series in map(self.series, HEADLINES) if series), None)
 
     @property
     def printed(self) -> ReportedSummary | None:

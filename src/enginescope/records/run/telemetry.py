@@ -60,17 +60,8 @@ ENERGY = "energy_mj"
 THROTTLE = "throttle_reasons"
 
 CHANNELS = (
-    UTILIZATION,
-    MEMORY_UTILIZATION,
-    DEVICE_MEMORY,
-    PROCESS_MEMORY,
-    SM_CLOCK,
-    MEMORY_CLOCK,
-    POWER,
-    POWER_INSTANT,
-    TEMPERATURE,
-    ENERGY,
-    THROTTLE,
+    *(UTILIZATION, MEMORY_UTILIZATION, DEVICE_MEMORY, PROCESS_MEMORY, SM_CLOCK, MEMORY_CLOCK),
+    *(POWER, POWER_INSTANT, TEMPERATURE, ENERGY, THROTTLE),
 )
 
 
@@ -194,9 +185,7 @@ def counted_from(telemetry: GpuTelemetry, origin_ms: float) -> GpuTelemetry:
     """Return `telemetry` with its times counted from `origin_ms` on."""
 
     def moved(series: Telemetry | None) -> Telemetry | None:
-        if series is None:
-            return None
-        return replace(series, time_ms=frozen(series.time_ms - origin_ms))
+        return series and replace(series, time_ms=frozen(series.time_ms - origin_ms))
 
     spans = tuple(
         replace(one, from_ms=one.from_ms - origin_ms, to_ms=one.to_ms - origin_ms)

@@ -30,25 +30,11 @@ class GateOutcome(Enum):
 
 #: Outcomes that fail a gate whatever its policy.
 FAILING = frozenset(
-    {
-        GateOutcome.REGRESSION,
-        GateOutcome.NEW_FAILURE,
-        GateOutcome.LOST,
-        GateOutcome.INCOMPARABLE,
-        GateOutcome.UNSTABLE,
-    }
+    map(GateOutcome, ("regression", "new failure", "lost coverage", "incomparable", "unstable"))
 )
+_BOTH_SIDES = ("regression", "unstable", "inconclusive", "fixed", "improvement", "no regression")
 #: Outcomes for which both sides were there.
-COMPARED = frozenset(
-    {
-        GateOutcome.REGRESSION,
-        GateOutcome.UNSTABLE,
-        GateOutcome.INCONCLUSIVE,
-        GateOutcome.FIXED,
-        GateOutcome.IMPROVEMENT,
-        GateOutcome.NO_REGRESSION,
-    }
-)
+COMPARED = frozenset(map(GateOutcome, _BOTH_SIDES))
 #: ``fail``: an inconclusive result does not pass. ``pass``: it does.
 InconclusivePolicy = Literal["fail", "pass"]
 #: ``measure``: as ``fail``, after inconclusive jobs were measured again.

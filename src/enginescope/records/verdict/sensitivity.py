@@ -184,9 +184,5 @@ class SensitivityReport(Result, MadeReport, frozen=True, kw_only=True):
     def is_harmless(self) -> bool:
         """Whether each layer alone and all together are within the limits."""
         known = [layer.alone for layer in self.layers if layer.alone.state != "unchanged"]
-        return (
-            bool(known)
-            and all(one.passes is True for one in known)
-            and self.whole.passes is True
-            and len(self.whole.layers) == len(known)
-        )
+        is_whole = len(self.whole.layers) == len(known)
+        return bool(known) and is_whole and all(one.passes for one in (*known, self.whole))

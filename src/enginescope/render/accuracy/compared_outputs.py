@@ -19,17 +19,7 @@ from enginescope.render.accuracy.task_answer import task_answer
 from enginescope.render.base.figures import UNKNOWN
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION
 from enginescope.render.base.short_names import told_apart
-from enginescope.render.html.images import (
-    Chart,
-    ChartTable,
-    Panel,
-    Panels,
-    Spec,
-    heat_png,
-    marks,
-    quantity,
-    tooltip,
-)
+from enginescope.render.html import images
 
 S = TypeVar("S", ValidatedSide, TaskSide)
 
@@ -206,7 +196,7 @@ class WorstAnswer(Record, frozen=True, kw_only=True, eq=False):
     candidate: TensorValues
 
 
-def panels_of(worst: WorstAnswer) -> Panels | None:
+def panels_of(worst: WorstAnswer) -> images.Panels | None:
     """Return the maps of an output; ``None`` where it is not a map."""
     maps = _map(worst.reference), _map(worst.candidate)
     if maps[0] is None or maps[1] is None or maps[0].shape != maps[1].shape:
@@ -216,7 +206,7 @@ def panels_of(worst: WorstAnswer) -> Panels | None:
     with np.errstate(invalid="ignore"):
         error = np.abs(maps[1] - maps[0])
     most = float(np.max(error, where=np.isfinite(error), initial=0.0))
-    return Panels(
+    return images.Panels(
         title=f"{worst.reference.name} of sample {worst.sample} ({worst.name}), {worst.side}",
         panels=(
             _panel("reference", maps[0], low, high),
@@ -226,10 +216,10 @@ def panels_of(worst: WorstAnswer) -> Panels | None:
     )
 
 
-def _panel(title: str, values: Any, low: float, high: float) -> Panel:
-    png = base64.b64encode(heat_png(values, low, high)).decode()
+def _panel(title: str, values: Any, low: float, high: float) -> images.Panel:
+    png = base64.b64encode(images.heat_png(values, low, high)).decode()
     text = f"{error_text(low)} … {error_text(high)}"
-    return Panel(title=title, image=f"data:image/png;base64,{png}", range_text=text)
+    return images.Panel(title=title, image=f"data:image/png;base64,{png}", range_text=text)
 
 
 def _map(values: TensorValues) -> Any | None:
@@ -256,7 +246,7 @@ _POINTS = 2_000
 MOST_DRAWN = 6
 
 
-def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Iterator[Chart]:
+def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Iterator[images.Chart]:
     """Yield the pictures of a side: its worst sample, each sample, and each output.
 
     Args:
@@ -271,7 +261,7 @@ def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Ite
     yield from (chart for chart in charts if chart is not None)
 
 
-def _error_histogram(one: OutputDiff, key: str) -> Chart | None:
+def _error_histogram(one: OutputDiff, key: str) -> images.Chart | None:
     """Elements by |error|; ``None`` where there is no error."""
     filled = [at for at, count in enumerate(one.errors) if count]
     if not filled:
@@ -290,7 +280,7 @@ def _error_histogram(one: OutputDiff, key: str) -> Chart | None:
     )
 
 
-def _channel_errors(one: OutputDiff, key: str) -> Chart | None:
+def _channel_errors(one: OutputDiff, key: str) -> images.Chart | None:
     """RMSE of every channel; ``None`` where the output has no channels, or no error."""
     found = one.channels
     if found is None:
@@ -321,30 +311,30 @@ def _bars(
     rows: Sequence[tuple[str, str, Any]],
     *,
     subtitle: str | None = None,
-) -> Chart:
+) -> images.Chart:
     """Return a bar for each row: its place, what a tooltip tells besides, and its height."""
     place, beside, height = headers
     values = [dict(zip(("place", "beside", "height"), row, strict=True)) for row in rows]
     labels = {"labelAngle": 0, "labelOverlap": True}
-    return Chart(
+    return images.Chart(
         key=key,
         title=title,
         subtitle=(subtitle,) if subtitle else (),
-        spec=marks(
+        spec=images.marks(
             values,
             {"type": "bar", "color": BLUE, "width": {"band": 0.9}},
             x={"field": "place", "type": "ordinal", "sort": None, "title": place, "axis": labels},
-            y=quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
-            tooltip=tooltip(place=place, beside=beside, height=f"{height}#"),
+            y=images.quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
+            tooltip=images.tooltip(place=place, beside=beside, height=f"{height}#"),
         ),
-        table=ChartTable(
+        table=images.ChartTable(
             headers=headers,
             rows=tuple((a, b, f"{c:,}" if isinstance(c, int) else f"{c:.4g}") for a, b, c in rows),
         ),
     )
 
 
-def _sample_errors(side: SideDiff, key: str) -> Chart | None:
+def _sample_errors(side: SideDiff, key: str) -> images.Chart | None:
     """RMSE ÷ spread of every sample; ``None`` for one sample alone."""
     rows = [
         {"sample": sample.sample, "name": sample.name, "output": sample.output,
@@ -355,19 +345,19 @@ def _sample_errors(side: SideDiff, key: str) -> Chart | None:
     if len({row["sample"] for row in rows}) < 2:
         return None
     step = -(-len(rows) // _POINTS)
-    return Chart(
+    return images.Chart(
         key=key,
         title="Error of each sample",
         subtitle=(f"One of {step} is drawn",) if step > 1 else (),
-        spec=marks(
+        spec=images.marks(
             rows[::step],
             {"type": "point", "filled": True, "size": 40},
-            x=quantity("sample", "sample", axis={"tickMinStep": 1}),
-            y=quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
+            x=images.quantity("sample", "sample", axis={"tickMinStep": 1}),
+            y=images.quantity("error", "RMSE ÷ spread of the reference", axis={"format": "~g"}),
             color={"field": "output", "type": "nominal", "title": "output"},
-            tooltip=tooltip(sample="sample", name="name", output="output", error="error#"),
+            tooltip=images.tooltip(sample="sample", name="name", output="output", error="error#"),
         ),
-        table=ChartTable(
+        table=images.ChartTable(
             headers=("sample", "output", "RMSE ÷ spread"),
             rows=tuple(
                 (str(r["sample"]), str(r["output"]), f"{r['error']:.4g}")
@@ -377,7 +367,7 @@ def _sample_errors(side: SideDiff, key: str) -> Chart | None:
     )
 
 
-def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
+def _value_pairs(worst: WorstAnswer, key: str) -> images.Chart | None:
     """Values of a sample's output against the reference's; ``None`` for what are not numbers."""
     kinds = {kind_of(one.dtype) for one in (worst.reference, worst.candidate)}
     if not kinds <= {"float", "int"} or worst.reference.shape != worst.candidate.shape:
@@ -394,21 +384,23 @@ def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
         at = [int(place) for place in np.unique(np.concatenate([far, even]))]
     low, high = float(min(a.min(), b.min())), float(max(a.max(), b.max()))
     points = [{"r": float(a[one]), "c": float(b[one])} for one in at]
-    x = quantity("r", "reference", scale={"zero": False})
-    y = quantity("c", "this side", scale={"zero": False})
-    equal: list[Spec] = [{"r": low, "c": low}, {"r": high, "c": high}]
+    x = images.quantity("r", "reference", scale={"zero": False})
+    y = images.quantity("c", "this side", scale={"zero": False})
+    equal: list[images.Spec] = [{"r": low, "c": low}, {"r": high, "c": high}]
     point = {"type": "point", "filled": True, "size": 18, "color": VERMILLION, "opacity": 0.6}
     layers = [
-        marks(equal, {"type": "line", "color": GREY, "strokeDash": [4, 4]}, x=x, y=y),
-        marks(points, point, x=x, y=y, tooltip=tooltip(r="reference#", c="this side#")),
+        images.marks(equal, {"type": "line", "color": GREY, "strokeDash": [4, 4]}, x=x, y=y),
+        images.marks(
+            points, point, x=x, y=y, tooltip=images.tooltip(r="reference#", c="this side#")
+        ),
     ]
     fewer = f"{len(at):,} of {a.size:,} values, those with the largest errors among them"
-    return Chart(
+    return images.Chart(
         key=key,
         title=f"{worst.reference.name} of the worst sample, {worst.sample} ({worst.name})",
         subtitle=(fewer,) if len(at) < a.size else (),
         spec={"layer": layers},
-        table=ChartTable(
+        table=images.ChartTable(
             headers=("reference", "this side"),
             rows=tuple((f"{p['r']:.6g}", f"{p['c']:.6g}") for p in points[:100]),
         ),

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enginescope.analysis.claims.run_claims import (
-    SHOWN,
-    mark_text,
-    percentile_name,
-    range_or_mark,
-    shown_texts,
-)
+from enginescope.analysis.claims import run_claims as claims
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Percentile, Summary
 from enginescope.judge.units import format_ms
@@ -63,7 +57,9 @@ def latency_distribution(view: RunView) -> Chart | None:
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
-            " · ".join((f"{_median(latency)}, {count_text(latency)}", *shown_texts(latency))),
+            " · ".join(
+                (f"{_median(latency)}, {count_text(latency)}", *claims.shown_texts(latency))
+            ),
             *((how,) if how else ()),
         ),
         spec=zoomable([*layers, *map(_rule, rules), *labels]),
@@ -89,9 +85,9 @@ def _bars(bins: list[Spec], x: Spec) -> Spec:
 
 def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[Spec]:
     rules: list[Spec] = [{"x": latency.median_ms, "label": _median(latency), "weak": ""}]
-    for found in (percentile for percentile in latency.percentiles if percentile.p in SHOWN):
-        label = f"{percentile_name(found.p)} {format_ms(found.value_ms)}"
-        rules.append({"x": found.value_ms, "label": label, "weak": mark_text(found) or ""})
+    for found in (percentile for percentile in latency.percentiles if percentile.p in claims.SHOWN):
+        label = f"{claims.percentile_name(found.p)} {format_ms(found.value_ms)}"
+        rules.append({"x": found.value_ms, "label": label, "weak": claims.mark_text(found) or ""})
     shown = [rule for rule in rules if low <= rule["x"] <= high]
     for rule in shown:
         x = rule["x"]
@@ -179,11 +175,11 @@ def _curve_row(one: Percentile) -> Spec:
     ends = {"low": one.interval.low, "high": one.interval.high} if one.interval else {}
     return {
         "x": _spread(one.p),
-        "name": percentile_name(one.p),
+        "name": claims.percentile_name(one.p),
         "y": one.value_ms,
         "stated": one.mark is None,
         "marked": one.p >= 90 or one.p % 10 == 0,
-        "sure": range_or_mark(one),
+        "sure": claims.range_or_mark(one),
         "effective": f"{int(one.effective_n):,}",
         **ends,
     }

@@ -16,26 +16,18 @@ from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.phrases import in_text
 from enginescope.render.charts.series import told_apart
 from enginescope.render.charts.tip_table import table_of_tips
-from enginescope.render.html.images import (
-    Chart,
-    ChartTable,
-    Spec,
-    marks,
-    quantity,
-    tooltip,
-    zoomable,
-)
+from enginescope.render.html import images
 
 #: More series than these are not told apart by color and dashes.
 MOST_OVERLAID = 6
 
 
-def series_legend(labels: Sequence[str]) -> Spec:
+def series_legend(labels: Sequence[str]) -> images.Spec:
     """Return the legend above series; areas are pale, their marks in it need not be.
 
     Entries with labels of more than 16 letters have a line each.
     """
-    legend: Spec = {"symbolOpacity": 1, "orient": "top", "labelLimit": 320}
+    legend: images.Spec = {"symbolOpacity": 1, "orient": "top", "labelLimit": 320}
     return {**legend, "columns": 1} if max(map(len, labels)) > 16 else legend
 
 
@@ -60,14 +52,14 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
     is_log: bool
     cuts: tuple[tuple[float, float], ...] = ()
 
-    def chart(self, key: str, title: str, lines: tuple[str, ...] = ()) -> Chart:
+    def chart(self, key: str, title: str, lines: tuple[str, ...] = ()) -> images.Chart:
         """Return the series over each other; the subtitle counts samples outside the scale."""
         pairs = zip(self.labels, self.outside, strict=True)
         left = ", ".join(f"{count:,} of {label}" for label, count in pairs if count)
         cuts = " and ".join(f"{range_text(low, high, 3)} ms" for low, high in self.cuts)
         cut = f"The axis leaves out {cuts}, without samples; each part has a scale of its own"
         outside = f"Samples outside the scale: {left}"
-        return Chart(
+        return images.Chart(
             key=key,
             title=title,
             subtitle=(*lines, *([cut] if cuts else []), *([outside] if left else [])),
@@ -77,22 +69,22 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             is_wide=True,
         )
 
-    def _spec(self) -> Spec:
+    def _spec(self) -> images.Spec:
         what = self.what
         legend = {**series_legend(self.labels), "symbolType": "stroke", "symbolSize": 500}
         color = told_apart(what, self.labels, "color", legend=legend)
         dashes = told_apart(what, self.labels, "strokeDash", legend=legend)
         title = "time, ms (log)" if self.is_log else "time, ms"
         scale, axis = self._axis()
-        y = quantity("share", f"samples of the {what}, %", stack=None, axis={"tickCount": 5})
+        y = images.quantity("share", f"samples of the {what}, %", stack=None, axis={"tickCount": 5})
         ends = {"low": "from, ms#", "high": "to, ms#", "share": "samples, %#"}
-        encoding: Spec = {
-            "x": quantity("low", title, scale=scale, axis=axis),
+        encoding: images.Spec = {
+            "x": images.quantity("low", title, scale=scale, axis=axis),
             "y": y,
             **color,
-            "tooltip": tooltip(**{what: what}, **ends),
+            "tooltip": images.tooltip(**{what: what}, **ends),
         }
-        tips = tooltip(**{what: what}, x="median, ms#")
+        tips = images.tooltip(**{what: what}, x="median, ms#")
         first, last = self.edges[0], self.edges[-1]
         medians = [
             {what: label, "x": median}
@@ -102,21 +94,23 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         rows, rule = self._rows(), {"type": "rule", "strokeWidth": 1.6, "clip": True}
         step = {"interpolate": "step-after", "clip": True}
         layers = [
-            marks(rows, {"type": "area", "fillOpacity": 0.12, **step}, **encoding),
-            marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
-            marks(medians, rule, x=quantity("x", title), **color, tooltip=tips, **dashes),
+            images.marks(rows, {"type": "area", "fillOpacity": 0.12, **step}, **encoding),
+            images.marks(rows, {"type": "line", "strokeWidth": 1.6, **step}, **encoding, **dashes),
+            images.marks(
+                medians, rule, x=images.quantity("x", title), **color, tooltip=tips, **dashes
+            ),
         ]
         if not self.cuts:
-            return zoomable(layers)
+            return images.zoomable(layers)
         middles = [{"x": (low + high) / 2} for low, high in self.cuts]
         cut = {"type": "rule", "strokeDash": [2, 3], "style": "folded", "strokeWidth": 4}
-        return {"layer": [*layers, marks(middles, cut, x=quantity("x", title))]}
+        return {"layer": [*layers, images.marks(middles, cut, x=images.quantity("x", title))]}
 
-    def _axis(self) -> tuple[Spec, Spec]:
+    def _axis(self) -> tuple[images.Spec, images.Spec]:
         """Return scale and axis of the times; what a cut leaves out takes no room."""
         ends = [float(self.edges[0]), *chain.from_iterable(self.cuts), float(self.edges[-1])]
-        scale: Spec = {"nice": False, "domain": ends}
-        axis: Spec = {"tickCount": 8, "grid": False}
+        scale: images.Spec = {"nice": False, "domain": ends}
+        axis: images.Spec = {"tickCount": 8, "grid": False}
         if self.is_log:
             return {**scale, "type": "log"}, {**axis, "format": ".3~g"}
         if not self.cuts:
@@ -134,7 +128,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             {**axis, "values": ticks, "format": f".{decimals}f", "labelBound": False},
         )
 
-    def _rows(self) -> list[Spec]:
+    def _rows(self) -> list[images.Spec]:
         """Return a row for each bin of each series; the step's last edge has to be drawn too."""
         edges = [*self.edges, self.edges[-1]]
         return [
@@ -143,7 +137,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             for low, high, share in zip(edges, edges[1:], [*shares, 0.0], strict=False)
         ]
 
-    def _table(self) -> ChartTable:
+    def _table(self) -> images.ChartTable:
         bins = zip(self.edges, self.edges[1:], *self.shares, strict=False)
         rows = (
             (
@@ -154,7 +148,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             if any(shares)
         )
         names = (f"{label}, %" for label in self.labels)
-        return ChartTable(headers=("From, ms", "To, ms", *names), rows=tuple(rows))
+        return images.ChartTable(headers=("From, ms", "To, ms", *names), rows=tuple(rows))
 
 
 def overlay(
@@ -226,7 +220,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [at * step for at in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
+def side_distributions(found: MeasuredComparison) -> tuple[images.Chart, ...]:
     """Share of each side's samples by time, on one scale; none without samples of one metric."""
     metric = found.pairs[0].headline.metric
     series = []
@@ -247,10 +241,10 @@ def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
     return (overlay("side", series, medians).chart("sides_hist", title, lines),)
 
 
-def process_medians(found: MeasuredComparison) -> Chart | None:
+def process_medians(found: MeasuredComparison) -> images.Chart | None:
     """Median of every process, in the order of the rounds; ``None`` of single processes."""
     metric = found.pairs[0].headline.metric
-    rows: list[Spec] = [
+    rows: list[images.Spec] = [
         {
             "x": (run.turn.round if run.turn else at) + 1,
             "side": side.label,
@@ -269,19 +263,19 @@ def process_medians(found: MeasuredComparison) -> Chart | None:
     if in_turn:
         how = "Sides of one round ran one after the other, in an order drawn for the round"
     tips = {"x": f"{each}#", "side": "side", "median": "median, ms#", "run": "run"}
-    scale: Spec = {"nice": False, "zero": False, "padding": 12}
+    scale: images.Spec = {"nice": False, "zero": False, "padding": 12}
     whole = {"tickMinStep": 1, "format": "d", "tickCount": 12, "grid": False}
-    return Chart(
+    return images.Chart(
         key="sides_processes",
         title=f"Median {in_text(metric)} of each process" + (", round by round" if in_turn else ""),
         subtitle=(how,),
-        spec=marks(
+        spec=images.marks(
             rows,
             {"type": "point", "filled": True, "size": 62, "opacity": 0.9},
-            x=quantity("x", each, scale=scale, axis=whole),
-            y=quantity("median", "median, ms", scale=scale, axis={"tickCount": 5}),
+            x=images.quantity("x", each, scale=scale, axis=whole),
+            y=images.quantity("median", "median, ms", scale=scale, axis={"tickCount": 5}),
             **told_apart("side", labels, "color", "shape", legend=series_legend(labels)),
-            tooltip=tooltip(**tips),
+            tooltip=images.tooltip(**tips),
         ),
         table=table_of_tips(sorted(rows, key=itemgetter("x", "side")), tips),
         height=200,

@@ -17,20 +17,14 @@ from enginescope.render.base.data_table import csv_bytes, inert_text, number_col
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer, Part
 from enginescope.render.plan_comparison import compare_phrases as phrases
-from enginescope.render.plan_comparison.compare_tables import (
-    Chosen,
-    facts_table,
-    memory_tables,
-    pair_tables,
-    share_tables,
-)
+from enginescope.render.plan_comparison import compare_tables
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.verdicts.verdict_answer import measured_data, verdict_answer, verdict_csv
 
 
 def compare_answer(
     found: Comparison | None,
-    chosen: Chosen,
+    chosen: compare_tables.Chosen,
     choices: Sequence[ChoicePair] | None = None,
     *,
     measured: MeasuredComparison | None = None,
@@ -68,10 +62,10 @@ def compare_answer(
 
 
 def plans_part(
-    found: Comparison, chosen: Chosen, measured: MeasuredComparison | None = None
+    found: Comparison, chosen: compare_tables.Chosen, measured: MeasuredComparison | None = None
 ) -> Part:
     """Return which layers take less time, what explains it, and all tables of the plans."""
-    pairs = pair_tables(found, chosen) if found.layers else ()
+    pairs = compare_tables.pair_tables(found, chosen) if found.layers else ()
     return Part(
         key="plans",
         title="Plans",
@@ -79,9 +73,9 @@ def plans_part(
         facts=plan_facts(found, chosen.threshold_pct),
         tables=(
             *pairs,
-            facts_table(found.overview),
-            *share_tables(found, chosen.top),
-            *memory_tables(found.overview),
+            compare_tables.facts_table(found.overview),
+            *compare_tables.share_tables(found, chosen.top),
+            *compare_tables.memory_tables(found.overview),
         ),
         # Warnings of runs stand under their verdict; the rest is in the JSON.
         notices=weightiest(
@@ -114,7 +108,9 @@ def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str]
 
 
 def compare_csv(
-    found: Comparison | None, chosen: Chosen, measured: MeasuredComparison | None = None
+    found: Comparison | None,
+    chosen: compare_tables.Chosen,
+    measured: MeasuredComparison | None = None,
 ) -> bytes:
     """Return a row for each pair of two plans, else for each plan, else for each verdict."""
     if found is None:
@@ -129,7 +125,7 @@ def compare_csv(
 
 def compare_json(
     found: Comparison | None,
-    chosen: Chosen,
+    chosen: compare_tables.Chosen,
     choices: Sequence[ChoicePair] | None = None,
     *,
     measured: MeasuredComparison | None = None,
@@ -175,7 +171,7 @@ def compare_json(
     return answer_json(schema=1, **made)
 
 
-def _layers(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
+def _layers(layers: LayerComparison, chosen: compare_tables.Chosen) -> dict[str, Any]:
     figures = ("a_ms", "b_ms", "difference_ms", "difference_pct")
     lists = ("explanations", "reformats_lost", "reformats_added")
     return {

@@ -31,12 +31,7 @@ from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.answer_page import Part, Slide, written_page
 from enginescope.render.html.images import Chart, ChartTable
-from enginescope.render.plan_comparison import compare_tables
-from enginescope.render.plan_comparison.compare_phrases import (
-    changes_text,
-    evidence_text,
-    requests_text,
-)
+from enginescope.render.plan_comparison import compare_phrases, compare_tables
 from enginescope.render.plans.build_text import choice_table
 from enginescope.render.plans.plan_headline import foldings
 from enginescope.render.sections.graph import still
@@ -211,11 +206,11 @@ def pairs_table(layers: LayerComparison, chosen: compare_tables.Chosen) -> DataT
         column("B ms", times["b"], places, key="b_ms", is_share=True),
         column("B − A ms", data.pop("difference_ms"), places, key="difference_ms", digits=2),
         column("Share %", data.pop("share_pct"), 1, key="share_pct"),
-        column("Differs in", map(changes_text, rows), key="differs"),
+        column("Differs in", map(compare_phrases.changes_text, rows), key="differs"),
         column("Type", map(" → ".join, map(dict.fromkeys, both_types)), key="type", is_choice=True),
         column("In B", (b if a and b != a else None for a, b in names), key="in_b"),
         column("Reason", row_reasons, key="reason", is_choice=True, is_hidden=True),
-        column("Paired by", map(evidence_text, rows), key="why", is_hidden=True),
+        column("Paired by", map(compare_phrases.evidence_text, rows), key="why", is_hidden=True),
         *(
             column(_title(name), values, decimals.get(name), key=name, is_hidden=True)
             for name, values in data.items()
@@ -287,7 +282,7 @@ def waterfalls(found: Comparison | None) -> tuple[Chart, ...]:
         return ()
     against = (found.layers,) if found.layers is not None else found.against_first()
     labels = [plan.label for plan in found.overview.plans[1:]]
-    requests = requests_text(found.overview.plans)
+    requests = compare_phrases.requests_text(found.overview.plans)
     every = [(label, one, _bars(one, label)) for label, one in zip(labels, against, strict=True)]
     drawn, charts = [each for each in every if each[2]], []
     for label, layers, bars in drawn:

@@ -25,15 +25,9 @@ from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
+from enginescope.render.base import phrases
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line
 from enginescope.render.base.figures import first_figures, rate_figures
-from enginescope.render.base.phrases import (
-    Figure,
-    Headline,
-    in_text,
-    layer_sum_note,
-    sum_interval_text,
-)
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import every_rule
 from enginescope.rules.engine import LintReport, lint
@@ -237,27 +231,27 @@ def plan_about(subject: PageSubject) -> tuple[str, ...]:
     )
 
 
-def first_numbers(subject: PageSubject) -> Headline:
+def first_numbers(subject: PageSubject) -> phrases.Headline:
     """Return latency and, as far as they are known, throughput, layer times, losses, known fixes.
 
     A run of which neither floors nor findings are known has its own first figures.
     """
     losses = [one for one in (_above_floor(subject), _fixes(subject)) if one is not None]
     found, layers = subject.view.layer_sum, []
-    note = layer_sum_note(found) if found and subject.is_measured else None
+    note = phrases.layer_sum_note(found) if found and subject.is_measured else None
     if found and note:  # their sum is another time than the latency
         label, value = f"{found.part} times, sum", format_ms(found.sum_ms)
-        layers.append(Figure(label=label, value=value, note=note, leads_to="time"))
+        layers.append(phrases.Figure(label=label, value=value, note=note, leads_to="time"))
     if subject.is_measured and not losses:
         own = first_figures(subject.view)
         return replace(own, beside=(*layers, *own.beside))
     main, beside = _latency(subject), (*_rates(subject), *layers, *losses)
     if subject.is_measured and main.is_weak:  # of one busy machine, as the latency is
         beside = tuple(replace(one, is_weak=True) for one in beside)
-    return Headline(main=main, beside=beside)
+    return phrases.Headline(main=main, beside=beside)
 
 
-def _latency(subject: PageSubject) -> Figure:
+def _latency(subject: PageSubject) -> phrases.Figure:
     view = subject.view
     measured = first_figures(view).main if subject.is_measured else None
     if measured is not None:
@@ -267,24 +261,26 @@ def _latency(subject: PageSubject) -> Figure:
         why = "no layer times were given or found next to the plan"
         if view.given.profile is not None:
             why = "the layer times given are of another build"
-        return Figure(label="time", value="not known", note=why, is_weak=True)
+        return phrases.Figure(label="time", value="not known", note=why, is_weak=True)
     count = f" of {counted(found.iterations, 'iteration')}" if found.iterations else ""
     how = "own times, without the profiler's part" if found.is_own else "under a profiler"
     if found.whole_metric and (found.is_same or found.profiler_ms is not None):
-        whole = f"the {in_text(found.whole_metric)}, {format_ms(found.whole_ms)}"
+        whole = f"the {phrases.in_text(found.whole_metric)}, {format_ms(found.whole_ms)}"
         how = f"{how}; the same as {whole}" if found.profiler_ms is None else f"fitted to {whole}"
-    about = f"{found.statistic}s{count}; {sum_interval_text(found)}"
-    note = "\n".join(filter(None, (about, how, layer_sum_note(found))))
-    return Figure(label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note)
+    about = f"{found.statistic}s{count}; {phrases.sum_interval_text(found)}"
+    note = "\n".join(filter(None, (about, how, phrases.layer_sum_note(found))))
+    return phrases.Figure(
+        label=f"{found.part} times, sum", value=format_ms(found.sum_ms), note=note
+    )
 
 
-def _rates(subject: PageSubject) -> tuple[Figure, ...]:
+def _rates(subject: PageSubject) -> tuple[phrases.Figure, ...]:
     totals, rates = subject.view.plan_totals, rate_figures(subject.view)
     if rates or subject.is_measured or totals is None:
         return rates
     note = f"activations {format_bytes(totals.activation_bytes)}, read and written"
     weights = format_bytes(totals.weights_bytes)
-    return (Figure(label="weights", value=weights, note=note, leads_to="memory"),)
+    return (phrases.Figure(label="weights", value=weights, note=note, leads_to="memory"),)
 
 
 def no_floors_text(subject: PageSubject) -> str | None:
@@ -299,7 +295,7 @@ def no_floors_text(subject: PageSubject) -> str | None:
     return "name the GPU: --gpu NAME"
 
 
-def _above_floor(subject: PageSubject) -> Figure | None:
+def _above_floor(subject: PageSubject) -> phrases.Figure | None:
     """What all layers would save at the GPU's limits, and what limits them."""
     view = subject.plan
     found = view.roofline if view else None
@@ -320,10 +316,10 @@ def _above_floor(subject: PageSubject) -> Figure | None:
         note += f"\nfloor by: {counts}"
         value = f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %"
     is_weak, note = not found.is_known, note + unknown
-    return Figure(label=label, value=value, note=note, leads_to="roofline", is_weak=is_weak)
+    return phrases.Figure(label=label, value=value, note=note, leads_to="roofline", is_weak=is_weak)
 
 
-def _fixes(subject: PageSubject) -> Figure | None:
+def _fixes(subject: PageSubject) -> phrases.Figure | None:
     report = subject.findings
     if report is None:
         return None
@@ -331,7 +327,7 @@ def _fixes(subject: PageSubject) -> Figure | None:
     share_pct = saving.share_pct(saving.bound_ms)
     if share_pct is None or saving.bound_ms is None or report.engine_ms is None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
-        return Figure(label="known fixes", value=count, note=why, leads_to="findings")
+        return phrases.Figure(label="known fixes", value=count, note=why, leads_to="findings")
     note = f"{format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
     if (report.sum_ms or 0.0) > report.engine_ms * (1 + 1e-9):
         note += "\nlayer times, which in sum exceed that"
@@ -340,7 +336,7 @@ def _fixes(subject: PageSubject) -> Figure | None:
         note += "\nthat overlap: their savings do not add up"
     if saving.unknown_of_ms:
         note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
-    return Figure(
+    return phrases.Figure(
         label="known fixes save",
         value=f"at most {format_significant(share_pct, 2)} %",
         note=note,

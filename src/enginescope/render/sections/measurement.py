@@ -4,14 +4,8 @@ from collections.abc import Sequence
 
 from enginescope.analysis.claims.run_claims import highest, value_text
 from enginescope.analysis.load.trials import trial_of
+from enginescope.analysis.runs import throughput
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
-from enginescope.analysis.runs.throughput import (
-    PARTS,
-    PartSpan,
-    clocks_differ_ms,
-    part_spans,
-    typical_query,
-)
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import format_ms, format_significant
@@ -28,16 +22,7 @@ from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    ChartTable,
-    Spec,
-    marks,
-    quantity,
-    tooltip,
-    zoomable,
-)
+from enginescope.render.html import images
 from enginescope.render.load.load_answer import parts_chart, parts_table, trial_text
 from enginescope.render.plans.build_text import (
     build_fact_rows,
@@ -248,13 +233,13 @@ def timeline(subject: PageSubject) -> Section | None:
     return Section(key="timeline", title="Time line", charts=(chart,)) if chart else None
 
 
-def request_timeline(trace: QueryTrace | None) -> Chart | None:
+def request_timeline(trace: QueryTrace | None) -> images.Chart | None:
     """One typical request with its neighbors, by recorded stamps; ``None`` without any."""
     if not trace:
         return None
-    count, chosen = len(trace), typical_query(trace)
+    count, chosen = len(trace), throughput.typical_query(trace)
     queries = range(max(0, chosen - 2), min(count, chosen + 3))
-    spans = part_spans(trace, queries)
+    spans = throughput.part_spans(trace, queries)
     own = [one for one in spans if one.query == chosen]
     if not own:
         return None
@@ -275,12 +260,12 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
         for one, lane, (start, end) in zip(spans, lanes, times, strict=True)
     ]
     order = sorted(set(lanes), key=_lane_order)
-    return Chart(
+    return images.Chart(
         key="request_timeline",
         title=_title(own, count),
         subtitle=_subtitle(trace, chosen),
         spec=_spec(rows, order, f"time since request {chosen + 1:,} began, ms"),
-        table=ChartTable(
+        table=images.ChartTable(
             headers=("Request", "Part", "Begins, ms", "Ends, ms", "Takes, ms"),
             rows=tuple(
                 (f"{one.query + 1:,}", lane, *(f"{ms:.3f}" for ms in (start, end, end - start)))
@@ -292,30 +277,30 @@ def request_timeline(trace: QueryTrace | None) -> Chart | None:
     )
 
 
-def _spec(rows: list[Spec], order: Sequence[str], title: str) -> Spec:
+def _spec(rows: list[images.Spec], order: Sequence[str], title: str) -> images.Spec:
     """Return bars that zoom; their edge is drawn, so that short ones are seen."""
     axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 160}
     color = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
     ends = {"start": "begins, ms#", "end": "ends, ms#"}
-    bars = marks(
+    bars = images.marks(
         rows,
         {"type": "bar", "height": {"band": 0.8}, "clip": True},
-        x=quantity("start", title, scale={"nice": False}, axis=X_TICKS),
+        x=images.quantity("start", title, scale={"nice": False}, axis=images.X_TICKS),
         x2={"field": "end"},
         y={"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
         fill=color,
         stroke=color,
-        tooltip=tooltip(lane="part", request="request", took="takes", **ends),
+        tooltip=images.tooltip(lane="part", request="request", took="takes", **ends),
     )
-    return zoomable([bars])
+    return images.zoomable([bars])
 
 
 def _lane_order(lane: str) -> tuple[str, int]:
     stream, _, name = lane.rpartition(" · ")
-    return stream, list(PARTS).index(name.partition(" ")[0])
+    return stream, list(throughput.PARTS).index(name.partition(" ")[0])
 
 
-def _title(own: Sequence[PartSpan], count: int) -> str:
+def _title(own: Sequence[throughput.PartSpan], count: int) -> str:
     longest = max(own, key=lambda one: one.end_ms - one.start_ms)
     on_gpu = [one for one in own if one.part != "enqueue"] or own
     whole_ms = max(one.end_ms for one in on_gpu) - min(one.start_ms for one in on_gpu)
@@ -326,7 +311,7 @@ def _title(own: Sequence[PartSpan], count: int) -> str:
 def _subtitle(trace: QueryTrace, chosen: int) -> tuple[str, ...]:
     request = f"Request {chosen + 1:,}, blue, takes about the median time"
     first = f"Recorded stamps. {request}; its neighbors are gray"
-    differ_ms = clocks_differ_ms(trace)
+    differ_ms = throughput.clocks_differ_ms(trace)
     if differ_ms is None:
         return (first,)
     return first, (

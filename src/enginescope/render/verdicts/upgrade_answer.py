@@ -29,19 +29,8 @@ from enginescope.render.charts.estimates import estimate_chart
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 from enginescope.render.plan_comparison.compare_phrases import cause_words
+from enginescope.render.verdicts import verdict_phrases as phrases
 from enginescope.render.verdicts.gate_answer import change_estimate
-from enginescope.render.verdicts.verdict_phrases import (
-    change_interval,
-    change_note,
-    change_text,
-    confidence_text,
-    interval_of,
-    mean_cells,
-    mean_lines,
-    title_of,
-    value_text,
-    why_text,
-)
 
 _HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
 _LAYER_HEADERS = ("Layer", "Type", "Differs in", "Old ms", "New ms", "New − old, ms")
@@ -65,7 +54,7 @@ def upgrade_answer(report: UpgradeReport) -> Answer:
     """Return the metrics that count, and all figures and the layers of each model."""
     means, models = upgrade_means(report), report.models
     rows = [_cells(model, row) for model in models for row in model.rows if is_listed(row)]
-    rows += [mean_cells(mean, "model") for mean in means]
+    rows += [phrases.mean_cells(mean, "model") for mean in means]
     has_models, headers = len(models) > 1, ("verdict", "model and metric")
     names = () if has_models else (f"{name_of(models[0])} · {models[0].backend}",)
     counting = metric_table("Metrics that count", _HEADERS, rows, *names, has_models=has_models)
@@ -127,7 +116,7 @@ def _printed(models: Sequence[UpgradedModel]) -> str | None:
     if cause is None:
         return None
     changes = ", ".join(
-        f"{metric_text(row, in_text=True)} {change_text(row.verdict)}"
+        f"{metric_text(row, in_text=True)} {phrases.change_text(row.verdict)}"
         for row in rows
         if row.metric in {THROUGHPUT, *_APART}
     )
@@ -147,14 +136,16 @@ def _metrics(model: UpgradedModel) -> str:
 def _facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
     references = dict.fromkeys(model.reference for model in report.models if model.reference)
     rows = (row for model in report.models for row in model.rows if row.decides)
-    intervals = filter(None, (interval_of(row.verdict) for row in rows if row.verdict))
-    limits = (f"{title_of(limit.metric)} {limit.regression_pct:g} %" for limit in report.limits)
+    intervals = filter(None, (phrases.interval_of(row.verdict) for row in rows if row.verdict))
+    limits = (
+        f"{phrases.title_of(limit.metric)} {limit.regression_pct:g} %" for limit in report.limits
+    )
     return stated(
         ("old", _stack_text(report.old, report.new)),
         ("new", _stack_text(report.new, report.old)),
         ("reference", "; ".join(references)),
         ("evidence", "; ".join(dict.fromkeys(map(evidence_text, report.models)))),
-        ("intervals", ", ".join(dict.fromkeys(map(confidence_text, intervals)))),
+        ("intervals", ", ".join(dict.fromkeys(map(phrases.confidence_text, intervals)))),
         ("limits", ", ".join(limits)),
     )
 
@@ -187,14 +178,14 @@ def is_listed(row: UpgradeRow) -> bool:
 
 def metric_text(row: UpgradeRow, *, in_text: bool = False) -> str:
     """Return the heading of a row's metric, or its words within a sentence."""
-    title = "Outputs" if row.metric == OUTPUTS else title_of(row.metric)
+    title = "Outputs" if row.metric == OUTPUTS else phrases.title_of(row.metric)
     return title if not in_text or title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def values_of(row: UpgradeRow) -> tuple[str, str]:
     """Return the figures of both stacks; of outputs their largest error."""
     if row.metric != OUTPUTS:
-        return value_text(row.metric, row.old), value_text(row.metric, row.new)
+        return phrases.value_text(row.metric, row.old), phrases.value_text(row.metric, row.new)
     old, new = (UNKNOWN if value is None else f"{value:.2g}" for value in (row.old, row.new))
     return old, new
 
@@ -208,7 +199,7 @@ def _words_of(row: UpgradeRow) -> str:
     if row.message:
         return row.message
     if row.verdict is not None and row.kind is UpgradeKind.INCONCLUSIVE:
-        return why_text(row.verdict) or "the interval does not decide it"
+        return phrases.why_text(row.verdict) or "the interval does not decide it"
     return _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
 
 
@@ -227,12 +218,12 @@ def metric_table(
         rows=tuple(tuple(row[at] for at in kept) for row in rows),
         numbers=("Old", "New", "Change", "Interval"),
         sentences=_HEADERS[-1:],
-        note="; ".join(filter(None, (*notes, change_note(rows)))) or None,
+        note="; ".join(filter(None, (*notes, phrases.change_note(rows)))) or None,
     )
 
 
 def _cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
-    change = change_text(row.verdict, is_cell=True), change_interval(row.verdict)
+    change = phrases.change_text(row.verdict, is_cell=True), phrases.change_interval(row.verdict)
     names = (verdict_text(row), name_of(model), metric_text(row))
     return (*names, *values_of(row), *change, _words_of(row))
 
@@ -262,7 +253,7 @@ def row_sentence(model: UpgradedModel, row: UpgradeRow) -> str:
     """Return the verdict of a row with its figures and its reason, in one line."""
     old, new = values_of(row)
     figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
-    change = f", {text}" if (text := change_text(row.verdict)) != UNKNOWN else ""
+    change = f", {text}" if (text := phrases.change_text(row.verdict)) != UNKNOWN else ""
     name, kind = f"{name_of(model)} · {model.backend}", row.kind.value
     return f"{name}: {kind}: {figures}{change}; {why_of(row)}"
 
@@ -345,14 +336,14 @@ def upgrade_rows(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
             rows.append((verdict_text(row), "\n".join(texts)))
         if texts := _layer_texts(model):
             layers.append(("layers", "\n".join((f"{name} · Layers", *texts))))
-    means = (("mean", mean_lines(mean, "model")) for mean in upgrade_means(report))
+    means = (("mean", phrases.mean_lines(mean, "model")) for mean in upgrade_means(report))
     return (*rows, *layers, *means)
 
 
 def _figures(row: UpgradeRow) -> Iterator[str]:
     if row.old is not None:
         values = " → ".join(values_of(row))
-        figures = (values, change_text(row.verdict), change_interval(row.verdict))
+        figures = (values, phrases.change_text(row.verdict), phrases.change_interval(row.verdict))
         known = ", ".join(text for text in figures if text != UNKNOWN)
         yield known if row.verdict else f"largest error {values}"
 
@@ -368,7 +359,7 @@ def upgrade_chart(report: UpgradeReport) -> Chart | None:
         )
         for model in report.models
         for row in model.rows
-        if row.verdict is not None and row.decides and interval_of(row.verdict) is not None
+        if row.verdict is not None and row.decides and phrases.interval_of(row.verdict) is not None
     ]
     title = "Metrics that count: change of the new stack against the old one"
     axis, lines = "change, %", "intervals"

@@ -14,13 +14,7 @@ from enginescope.analysis.bisection.tensor_pairs import LARGEST
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import DISK_FULL, ValidatedSide, Validation
 from enginescope.backends.registry import parse_backend
-from enginescope.core.errors import (
-    BackendError,
-    DiskFullError,
-    EnginescopeError,
-    UsageError,
-    disk_full_as_error,
-)
+from enginescope.core import errors
 from enginescope.core.optional import require
 from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -81,12 +75,12 @@ class _Bisecting:
     def searched(self, result: ValidatedSide, side: Side) -> ValidatedSide:
         what = f"temporary files of the search in {result.label}"
         try:
-            with disk_full_as_error(what), temporary_folder() as folder:
+            with errors.disk_full_as_error(what), temporary_folder() as folder:
                 return self._searched(result, bisect_plan(result, side, self._plan, folder))
-        except DiskFullError as error:
+        except errors.DiskFullError as error:
             message = f"{result.label} was compared but not searched: {error}; {error.hint}"
             self.notices.append(Notice(code=DISK_FULL, message=message))
-        except BackendError as error:
+        except errors.BackendError as error:
             message = f"{result.label} could not be searched: {error}"
             self.notices.append(Notice(code="W-NOT-LOOKED-INTO", message=message))
         return result
@@ -118,13 +112,13 @@ def check_bisectable(plan: Plan, extract: Path | None) -> None:
         if reference is None:
             why = f"{plan.sides.reference.label} have no reference for intermediate tensors"
             hint = "`reference` MODEL, a model that is known to be correct"
-            raise UsageError(f"`bisect`: {other.label}", why=why, hint=hint)
+            raise errors.UsageError(f"`bisect`: {other.label}", why=why, hint=hint)
         for job in (other.job, reference):
             if job is None or job.subject.kind != "onnx":
                 what = f"`bisect`: {job.subject.name if job else other.label}"
                 why = "an engine does not return intermediate tensors"
                 hint = "the ONNX model it was built from, with `on` trt:fp16"
-                raise UsageError(what, why=why, hint=hint)
+                raise errors.UsageError(what, why=why, hint=hint)
 
 
 def computing_reference(side: Side, reference: Side) -> Job | None:
@@ -143,7 +137,7 @@ def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> Bis
     """Return what is to be searched in a side."""
     reference = computing_reference(side, plan.sides.reference)
     if side.job is None or reference is None or one.diff is None:
-        raise UsageError(f"`bisect`: {side.label}", why="nothing there computes outputs")
+        raise errors.UsageError(f"`bisect`: {side.label}", why="nothing there computes outputs")
     held = tolerance_name(side, plan.sides.reference)[0]
     return copied(
         BisectPlan,
@@ -186,7 +180,7 @@ def check_folder(folder: Path) -> None:
     """Raise `UsageError` unless a folder is empty or not there yet."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         why = "it is not an empty folder"
-        raise UsageError(f"`extract` {folder}", why=why, hint="name a new folder")
+        raise errors.UsageError(f"`extract` {folder}", why=why, hint="name a new folder")
 
 
 def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -> Notice:
@@ -204,7 +198,7 @@ def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -
         return _not(f"{step.pair.node} alone is within its limit: no single node shows the error")
     try:
         _write(found, step, plan, NodeErrors(plan, run, [one.pair for one in found.steps]), folder)
-    except (EnginescopeError, OSError) as error:
+    except (errors.EnginescopeError, OSError) as error:
         return _not(str(error))
     part = "the part of the model up to " if step.not_compared else ""
     message = f"{part}{step.pair.node} with its inputs and a script is in {folder}"

@@ -15,12 +15,7 @@ from enginescope.analysis.onnx.onnx_map import onnx_match_notice
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.errors import (
-    BackendError,
-    EnginescopeError,
-    MissingDependencyError,
-    UsageError,
-)
+from enginescope.core import errors
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
@@ -147,7 +142,7 @@ class PlanInput:
 
     def needed_plan(self) -> Plan:
         if self.plan is None:
-            raise UsageError(
+            raise errors.UsageError(
                 f"{self.label} has no plan",
                 hint="measure with a backend that inspects its engine, as trt and trtexec do; "
                 "trtexec writes a plan with --exportLayerInfo",
@@ -182,7 +177,7 @@ def engine_input(
     header = header_of(path)
     try:
         run = _inspected(path, label or str(path), observer)
-    except (MissingDependencyError, BackendError) as error:
+    except (errors.MissingDependencyError, errors.BackendError) as error:
         if header is None or not header.is_rtx:
             raise
         return _beside_engine(path, companions, header, error)
@@ -190,7 +185,7 @@ def engine_input(
         reasons = [notice for notice in run.notices if notice.code == "W-NO-PLAN"]
         why = reasons[0].evidence.get("why", reasons[0].message) if reasons else None
         hint = "build it without version_compatible=1; enginescope bench times its layers anyhow"
-        raise UsageError(f"{label or path} has no plan to inspect", why=why, hint=hint)
+        raise errors.UsageError(f"{label or path} has no plan to inspect", why=why, hint=hint)
     times = read.times
     run = replace(
         run,
@@ -205,14 +200,14 @@ def engine_input(
 
 
 def _beside_engine(
-    path: Path, companions: CompanionFiles, header: EngineHeader, error: EnginescopeError
+    path: Path, companions: CompanionFiles, header: EngineHeader, error: errors.EnginescopeError
 ) -> PlanInput:
     """Return what an engine's header and the plan that its build wrote tell."""
     written = written_plan(path)
     why = str(error.__cause__ or error)
     told = f"{path.name}, {format_bytes(path.stat().st_size)}, was {header.text}"
     if written is None:
-        raise MissingDependencyError(told, why=why, hint=error.hint) from error
+        raise errors.MissingDependencyError(told, why=why, hint=error.hint) from error
     read = read_plan_files(PlanFiles(plan=written, **companions._asdict()))
     message = f"{told}; its plan comes from {written.name}: {why}"
     evidence = {"version": header.version, "capabilities": list(header.compute_capabilities)}
@@ -233,12 +228,12 @@ def _inspected(path: Path, label: str, observer: PlanObserver) -> Run:
     text = f"asking TensorRT about {label} …"
     try:
         return inspect_engine(path, on_started=lambda: observer.progress(text))
-    except MissingDependencyError as error:
+    except errors.MissingDependencyError as error:
         hint, written = error.hint, written_plan(path)
         if written is not None:
             hint = f"{hint}; or give {written}, next to it"
         why = f"looking into {path.name} needs it"
-        raise MissingDependencyError(error.what, why=why, hint=hint) from error
+        raise errors.MissingDependencyError(error.what, why=why, hint=hint) from error
 
 
 def written_plan(engine: Path) -> Path | None:
@@ -272,7 +267,7 @@ class Unpacked(NamedTuple):
             return Imported(runs=())
         try:
             found = import_artifacts(self.files)
-        except UsageError:  # nothing that is known: what else is there decides
+        except errors.UsageError:  # nothing that is known: what else is there decides
             return Imported(runs=())
         skipped = tuple((self.name_of(path), reason) for path, reason in found.skipped)
         ledger = tuple(replace(entry, path=self.name_of(entry.path)) for entry in found.ledger)
@@ -313,7 +308,7 @@ def archive_inputs(archive: Path, observer: PlanObserver) -> tuple[PlanInput, ..
         if not any(source.plan for source in sources):
             try:
                 sources = [*inspected_engines(found, observer)] or sources
-            except MissingDependencyError as error:
+            except errors.MissingDependencyError as error:
                 if not sources:
                     raise
                 observer.warn(f"{error}; {error.hint}")
@@ -322,13 +317,13 @@ def archive_inputs(archive: Path, observer: PlanObserver) -> tuple[PlanInput, ..
     return tuple(sources)
 
 
-def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
+def nothing_in(archive: Path, contents: TeaContents) -> errors.UsageError:
     """Return the error for an archive in which nothing can be read."""
     names = [entry.name for entry in contents.entries]
     more = ", …" if len(names) > _SHOWN_NAMES else ""
     why = f"it has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}"
     hint = "archives hold plans, layer times, logs, runs, or an engine"
-    return UsageError(f"{archive} holds nothing that can be read", why=why, hint=hint)
+    return errors.UsageError(f"{archive} holds nothing that can be read", why=why, hint=hint)
 
 
 def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanInput]:
@@ -381,7 +376,7 @@ def read_context(
         if view is None:
             name = "gpu" if files.gpu else "onnx"
             why = "there are layer times and no plan to compare with it"
-            raise UsageError(f"`{name}`", why=why)
+            raise errors.UsageError(f"`{name}`", why=why)
         graph = onnx_graph_of_plan(view.plan, onnx) if onnx else view.onnx
         context = view.against(limits_of(files.gpu, source.devices) if files.gpu else limits, graph)
         match = None
@@ -395,7 +390,7 @@ def read_context(
     if files.overlay:
         if view is None:
             hint = "give a plan, or a run with layers"
-            raise UsageError("overlay", why="no plan to color", hint=hint)
+            raise errors.UsageError("overlay", why="no plan to color", hint=hint)
         path = Path(files.overlay)
         overlay, found = read_overlay(plain_bytes(path), path.name, view.plan)
         notices += found

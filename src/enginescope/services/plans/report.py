@@ -24,14 +24,8 @@ from enginescope.render.validation.validate_answer import ReportedAnswers
 from enginescope.services.declared import path_of
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import write_file
+from enginescope.services.plans import plan_input
 from enginescope.services.plans.explore_request import ContextRequest
-from enginescope.services.plans.plan_input import (
-    PlanInput,
-    PlanName,
-    page_subject,
-    read_context,
-    unpacked,
-)
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
@@ -51,7 +45,7 @@ class ReportRequest(ContextRequest, frozen=True, kw_only=True):
     twelve. `card` is a 16:9 PNG for a slide, in addition; `compared` are comparisons in memory.
     """
 
-    subjects: tuple[PlanName, ...]
+    subjects: tuple[plan_input.PlanName, ...]
     folder: Path | None = None
     card: Path | None = None
     topk: int = TOPK
@@ -93,7 +87,7 @@ def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport
 
 
 def write_report(
-    runs: PlanName | Sequence[PlanName],
+    runs: plan_input.PlanName | Sequence[plan_input.PlanName],
     folder: str | PathLike[str],
     *,
     topk: int = TOPK,
@@ -142,7 +136,7 @@ def write_report(
     return report_runs(request, PlanObserver())
 
 
-def short_name(source: PlanInput) -> str:
+def short_name(source: plan_input.PlanInput) -> str:
     """Return a stored run's id, shortened; of files the engine's name, the same each time."""
     if source.kind == "run":
         return source.where[:6]
@@ -150,8 +144,8 @@ def short_name(source: PlanInput) -> str:
 
 
 def _named_runs(
-    subject: PlanName, store: StorePlace | None, observer: PlanObserver
-) -> tuple[PlanName, ...]:
+    subject: plan_input.PlanName, store: StorePlace | None, observer: PlanObserver
+) -> tuple[plan_input.PlanName, ...]:
     """Return the runs of a tag, the oldest first, or the newest of too many; or `subject`."""
     if not isinstance(subject, str) or not is_tag(subject) or Path(subject).is_file():
         return (subject,)
@@ -179,7 +173,7 @@ def _named_runs(
 
 
 def _subjects(
-    inputs: Sequence[PlanInput], files: ContextRequest, observer: PlanObserver
+    inputs: Sequence[plan_input.PlanInput], files: ContextRequest, observer: PlanObserver
 ) -> list[PageSubject]:
     for name in ("onnx", "build_log", "overlay"):
         value = getattr(files, name)
@@ -189,10 +183,10 @@ def _subjects(
     subjects = []
     for each in inputs:
         run = each.as_run()
-        context = read_context(each, files, RunView(run).plan_view)
+        context = plan_input.read_context(each, files, RunView(run).plan_view)
         for notice in context.notices:
             observer.notice(notice)
-        subjects.append(page_subject(run, context))
+        subjects.append(plan_input.page_subject(run, context))
     return subjects
 
 
@@ -213,7 +207,7 @@ def named_outputs(paths: Sequence[Path]) -> tuple[ReportedAnswers, ...]:
 
 
 def stored_outputs(
-    sources: Sequence[PlanInput], store: StorePlace | None, observer: PlanObserver
+    sources: Sequence[plan_input.PlanInput], store: StorePlace | None, observer: PlanObserver
 ) -> tuple[ReportedAnswers, ...]:
     """Return the comparisons that were imported with runs, or lie beside their files, each once."""
     found: dict[str, ReportedAnswers] = {}
@@ -240,7 +234,7 @@ def archived_outputs(names: Sequence[str], observer: PlanObserver) -> tuple[Repo
     """Return the comparisons in those of the names that are archives; each once."""
     found: dict[bytes, ReportedAnswers] = {}
     for archive in (Path(name) for name in names if is_archive(Path(name))):
-        with unpacked(archive, observer) as held:
+        with plan_input.unpacked(archive, observer) as held:
             for entry in held.contents.entries:
                 path = held.folder / entry.name
                 if path.name != _NAME and entry.kind != _KIND:
@@ -252,7 +246,7 @@ def archived_outputs(names: Sequence[str], observer: PlanObserver) -> tuple[Repo
     return tuple(found.values())
 
 
-def _place(source: PlanInput, path: str, store: StorePlace | None) -> Path | None:
+def _place(source: plan_input.PlanInput, path: str, store: StorePlace | None) -> Path | None:
     if source.kind in ("run", "view"):
         try:
             files = Store(store).artifact_paths(source.where)

@@ -13,14 +13,7 @@ from enginescope.core.record import Record
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GatePolicy, GateReport, GateTerms, Limit
 from enginescope.services.observer import Observer
-from enginescope.services.verdicts.run_selection import (
-    RunsInput,
-    earlier_runs,
-    interleaved_sides,
-    resolve_runs,
-    rows_of_suites,
-    runs_since,
-)
+from enginescope.services.verdicts import run_selection
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 from enginescope.store.machine_records import FLOORS, SPREADS
@@ -37,8 +30,8 @@ class GateRequest(Record, frozen=True, kw_only=True, eq=False):
         store: Where tags, ids, earlier runs and noise floors are looked up.
     """
 
-    baseline: RunsInput
-    current: RunsInput = ()
+    baseline: run_selection.RunsInput
+    current: run_selection.RunsInput = ()
     terms: GateTerms = GateTerms()
     continues: bool = False
     max_time_s: float | None = None
@@ -57,14 +50,14 @@ class GateQuestion:
             raise UsageError(f"`{name}` with `inconclusive` {policy}", why="it measures nothing")
         self.terms, self.store = request.terms, Store(request.store)
         sides = request.baseline, request.current
-        self._cells = [rows_of_suites(side, self.store) for side in sides]
+        self._cells = [run_selection.rows_of_suites(side, self.store) for side in sides]
         self.baseline, self.current = _sides(
             request, self.store, observer, has_cells=bool(self._cells[1])
         )
         self._name = _names(request.baseline) or "baseline"
         if not request.current and {one.turn and one.turn.side for one in self.baseline} == {"A"}:
             self._name = f"side A of {self._name}"
-        self._history = earlier_runs(self.baseline, self.store, observer.warn)
+        self._history = run_selection.earlier_runs(self.baseline, self.store, observer.warn)
         self._floors = FLOORS.usable(self.store.path, observer.warn)
         self._spreads = SPREADS.usable(self.store.path, observer.warn)
 
@@ -116,10 +109,13 @@ def _sides(
 
     Of an interleaved comparison that both sides name, the first side is the baseline.
     """
-    baseline = resolve_runs(request.baseline, store, observer.warn)
+    baseline = run_selection.resolve_runs(request.baseline, store, observer.warn)
     if not request.current:
-        return interleaved_sides(baseline) or (baseline, runs_since(baseline, store))
-    named = resolve_runs(request.current, store, observer.warn)
+        return run_selection.interleaved_sides(baseline) or (
+            baseline,
+            run_selection.runs_since(baseline, store),
+        )
+    named = run_selection.resolve_runs(request.current, store, observer.warn)
     ids = {run.id for run in named}
     others = {run.id for run in baseline if run.id in ids and run.turn and run.turn.side != "A"}
     baseline = tuple(run for run in baseline if run.id not in others)
@@ -133,5 +129,5 @@ def _sides(
     return baseline, current
 
 
-def _names(runs: RunsInput) -> str:
+def _names(runs: run_selection.RunsInput) -> str:
     return ", ".join(item for item in runs if isinstance(item, str))
