@@ -23,12 +23,7 @@ from enginescope.render.plans.plan_headline import (
     plan_about,
     plan_title,
 )
-from enginescope.render.sections.first_screen import (
-    FirstScreen,
-    first_screen,
-    icicle_data,
-    next_steps,
-)
+from enginescope.render.sections import first_screen
 from enginescope.render.sections.section import Section, known
 
 if TYPE_CHECKING:
@@ -62,7 +57,7 @@ class PageRun(Record, frozen=True, kw_only=True):
     headline: Headline
     steps: tuple[tuple[str, str, str], ...]
     changes: tuple[str, ...]
-    look: FirstScreen | None
+    look: first_screen.FirstScreen | None
     icicle: dict[str, Any] | None
     picture: Chart | None
     tabs: tuple[Tab, ...]
@@ -147,10 +142,10 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
         title=subject_line(run) if is_measured else plan_title(subject),
         about=about if is_measured else plan_about(subject),
         headline=first_numbers(subject),
-        steps=next_steps(subject),
+        steps=first_screen.next_steps(subject),
         changes=first_changes(subject.findings, 3)[1:],
-        look=first_screen(subject),
-        icicle=icicle_data(subject),
+        look=first_screen.first_screen(subject),
+        icicle=first_screen.icicle_data(subject),
         picture=latency_distribution(view) if is_measured and view.layer_sum is None else None,
         tabs=tabs_of(subject),
     )

@@ -25,15 +25,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
 from enginescope.render.load.load_answer import rate_of, rate_text
 from enginescope.services.declared import python_function
-from enginescope.services.load.request import (
-    MOST_PER_S,
-    REPEATS,
-    LoadRequest,
-    check_load_request,
-    is_address,
-    parse_slo,
-    rule_of,
-)
+from enginescope.services.load import request as load_request
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
@@ -60,10 +52,13 @@ _LEAST_SHARE = 1 / 16
 _OF_HIGH_RATES = frozenset({"W-OVERLOAD", "W-UNSERVED"})
 
 
-def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
+def run_load(request: load_request.LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Run the load test; each repeat at each rate is a fresh process and a stored run."""
-    rule, slo = rule_of(request), parse_slo(request.slo) if request.slo is not None else None
-    check_load_request(request, rule, slo)
+    rule, slo = (
+        load_request.rule_of(request),
+        load_request.parse_slo(request.slo) if request.slo is not None else None,
+    )
+    load_request.check_load_request(request, rule, slo)
     if request.find_max and slo is not None:
         rule = replace(rule, least_queries=_MARGIN * decisive_queries(slo.p, ERROR))
     store = Store(place_of(request.store))
@@ -80,10 +75,10 @@ def run_load(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
     return report
 
 
-def _job_of(request: LoadRequest, rule: LoadRule, store: Store) -> Job:
+def _job_of(request: load_request.LoadRequest, rule: LoadRule, store: Store) -> Job:
     workload = replace(request.workload, mode=replace(request.workload.mode, in_flight=None))
     limits = request.limits or Limits(timeout_s=_timeout_s(rule))
-    if not is_address(request.address):
+    if not load_request.is_address(request.address):
         shared = {"on": request.on, "data": request.data, "conditions": request.conditions}
         asked = request.jobs(Path(request.target), **shared)
         return jobs_of(replace(asked, workload=workload, limits=limits), store)[0]
@@ -115,7 +110,7 @@ class _Trials:
 
     def __init__(
         self,
-        request: LoadRequest,
+        request: load_request.LoadRequest,
         rule: LoadRule,
         slo: Slo | None,
         job: Job,
@@ -126,7 +121,7 @@ class _Trials:
         self._job, self._observer = job, observer
         self._store, self._begin = store, perf_counter()
         self._runs: list[Run] = []
-        self._repeats = request.repeats or (REPEATS if request.find_max else 1)
+        self._repeats = request.repeats or (load_request.REPEATS if request.find_max else 1)
         self._tag = f"{LOAD_TAG}{secrets.token_hex(4)}"
         self._recorded = self._recorded_runs() if request.continues else ()
         self.not_stored: str | None = None
@@ -311,7 +306,7 @@ def _next_rate(steps: Sequence[LoadStep], start: float, resolution_pct: float) -
     high = min(_rates(steps, *set(LoadKind) - {LoadKind.MET}), default=None)
     if high is None:
         rate = 2 * (low or start)
-        return rate if rate <= MOST_PER_S else None
+        return rate if rate <= load_request.MOST_PER_S else None
     if low is None:
         return high / 2 if high / 2 >= start * _LEAST_SHARE else None
     return math.sqrt(low * high) if high / low > 1 + resolution_pct / 100 else None
@@ -321,7 +316,7 @@ def _rates(steps: Sequence[LoadStep], *kinds: LoadKind) -> list[float]:
     return [step.rate_per_s for step in steps if step.kind in kinds and step.rate_per_s is not None]
 
 
-def _from_python(request: LoadRequest, observer: MeasurementObserver) -> LoadReport:
+def _from_python(request: load_request.LoadRequest, observer: MeasurementObserver) -> LoadReport:
     """Measure latency under load: queries arrive at a rate, whether or not earlier ones have ended.
 
     The workload gives inputs, seed and warm-up; its stop rule is not used. Without `store`, the
@@ -338,4 +333,4 @@ def _from_python(request: LoadRequest, observer: MeasurementObserver) -> LoadRep
     return run_load(replace(request, is_stored=request.store is not None), observer)
 
 
-load = python_function("load", LoadRequest, _from_python)
+load = python_function("load", load_request.LoadRequest, _from_python)

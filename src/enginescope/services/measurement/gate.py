@@ -22,15 +22,7 @@ from enginescope.records.progress import COMPARISON_TAG, RoundPlan
 from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id, plan_of, whole_rounds
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.gate import (
-    DEFAULT_REGRESSION_PCT,
-    GateOutcome,
-    GatePolicy,
-    GateReport,
-    GateRow,
-    GateTerms,
-    Limit,
-)
+from enginescope.records.verdict import gate as gate_records
 from enginescope.services.measurement.continued import continue_sides
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
@@ -47,7 +39,7 @@ _Ids = tuple[tuple[str, ...], tuple[str, ...]]
 
 def decide_gate(
     request: GateRequest, command: str | None, observer: MeasurementObserver
-) -> GateReport:
+) -> gate_records.GateReport:
     """Compare the jobs of two sets of runs; measure again where the policy and the jobs allow it.
 
     Nothing is measured where the gate fails anyway. A job of an interleaved comparison gets more
@@ -87,7 +79,7 @@ class _Again:
             for run in question.baseline
         )
 
-    def decided(self, report: GateReport) -> GateReport:
+    def decided(self, report: gate_records.GateReport) -> gate_records.GateReport:
         self._start = perf_counter()
         jobs = dict.fromkeys(_ids(row) for row in report.rows if _is_open(row))
         measured = {ids: self._measured(ids) for ids in jobs}
@@ -98,7 +90,7 @@ class _Again:
             else Notice(code="W-NOT-MEASURED-AGAIN", message=f"not measured again: {job}")
             for ids, job in measured.items()
         }
-        rows: dict[tuple[_Ids, str | None], GateRow] = {}
+        rows: dict[tuple[_Ids, str | None], gate_records.GateRow] = {}
         kept = any(row.verdict and _ids(row) not in done for row in report.rows)
         all_notices = report.notices if kept or not done else ()
         if done:
@@ -112,7 +104,7 @@ class _Again:
                 {notice.code: notice for notice in (*all_notices, *again.notices)}.values()
             )
 
-        def decided(row: GateRow) -> GateRow:
+        def decided(row: gate_records.GateRow) -> gate_records.GateRow:
             ids = _ids(row)
             if not _is_open(row):
                 return row
@@ -120,7 +112,7 @@ class _Again:
             row = rows.get(new, row) if new else row
             return replace(row, notices=(*row.notices, notices[ids]))
 
-        order = list(GateOutcome)
+        order = list(gate_records.GateOutcome)
         decided_rows = sorted(map(decided, report.rows), key=lambda row: order.index(row.outcome))
         return replace(report, rows=tuple(decided_rows), notices=all_notices)
 
@@ -217,11 +209,11 @@ class _Again:
         return not any(map(_is_open, report.rows))
 
 
-def _is_open(row: GateRow) -> bool:
-    return row.outcome is GateOutcome.INCONCLUSIVE
+def _is_open(row: gate_records.GateRow) -> bool:
+    return row.outcome is gate_records.GateOutcome.INCONCLUSIVE
 
 
-def _ids(row: GateRow) -> _Ids:
+def _ids(row: gate_records.GateRow) -> _Ids:
     return row.baseline, row.current
 
 
@@ -249,14 +241,14 @@ def gate(
     current: Named | None = None,
     *,
     baseline: Named,
-    max_regression_pct: float | Mapping[str, float] = DEFAULT_REGRESSION_PCT,
-    inconclusive: GatePolicy = "measure",
+    max_regression_pct: float | Mapping[str, float] = gate_records.DEFAULT_REGRESSION_PCT,
+    inconclusive: gate_records.GatePolicy = "measure",
     across: Sequence[str] = (),
     confidence: float = 0.95,
     continues: bool = False,
     max_time_s: float | None = None,
     store: str | PathLike[str] | None = None,
-) -> GateReport:
+) -> gate_records.GateReport:
     """Compare runs with a baseline.
 
     Args:
@@ -284,8 +276,10 @@ def gate(
     """
     given = max_regression_pct
     limits = given if isinstance(given, Mapping) else {HEADLINE: given}
-    terms = GateTerms(
-        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limits.items()),
+    terms = gate_records.GateTerms(
+        limits=tuple(
+            gate_records.Limit(metric=name, regression_pct=pct) for name, pct in limits.items()
+        ),
         inconclusive=inconclusive,
         across=tuple(across),
         confidence=confidence,

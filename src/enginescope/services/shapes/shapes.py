@@ -8,16 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from enginescope.analysis.shapes.levels import (
-    cliffs_of,
-    first_costs,
-    knee_of,
-    levels_of,
-    part_costs,
-    propose,
-    trace_weights,
-    weighted,
-)
+from enginescope.analysis.shapes import levels as shape_levels
 from enginescope.backends.profile_bounds import dims_text
 from enginescope.backends.registry import backends_that, load_backend
 from enginescope.backends.varying_shapes import Changing
@@ -347,23 +338,23 @@ def _report(
     points = job.shapes.points
     outcomes = [run.shapes for run in runs if run.shapes is not None]
     medians = [outcome.later_medians for outcome in outcomes]
-    levels = levels_of(points, outcomes)
-    costs = (*first_costs(outcomes), *part_costs(outcomes))
+    levels = shape_levels.levels_of(points, outcomes)
+    costs = (*shape_levels.first_costs(outcomes), *shape_levels.part_costs(outcomes))
     weights, use = request.share_of or None, None
     if trace is not None:
         again = next((cost for cost in costs if cost.kind == "again"), None)
-        weights, use = trace_weights(levels, trace, again)
-    levels = weighted(levels, weights)
+        weights, use = shape_levels.trace_weights(levels, trace, again)
+    levels = shape_levels.weighted(levels, weights)
     return ShapesReport(
         model=job.subject.name,
         backend=request.on or str(job.backend.name),
         file=str(request.path),
         dimension=request.swept.name,
         levels=levels,
-        knee=knee_of(points, medians, request.gain_pct),
-        cliffs=cliffs_of(points, medians),
+        knee=shape_levels.knee_of(points, medians, request.gain_pct),
+        cliffs=shape_levels.cliffs_of(points, medians),
         costs=costs,
-        profiles=propose(levels, request.profiles),
+        profiles=shape_levels.propose(levels, request.profiles),
         weights="trace" if trace is not None else "uniform" if weights is None else "given",
         trace=use,
         notices=(*_not_measured(levels, outcomes), *merged_notices(runs)),

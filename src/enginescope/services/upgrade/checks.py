@@ -7,19 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.upgrade.rows import (
-    Library,
-    LibraryMemory,
-    failed_row,
-    is_settled,
-    latency_limit_pct,
-    layer_differences,
-    look_confidence,
-    metric_rows,
-    stopped_row,
-    untimed_row,
-    without_wins,
-)
+from enginescope.analysis.upgrade import rows as upgrade_rows
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, process_value
 from enginescope.analysis.verdicts.evidence_levels import evidence_level
@@ -82,7 +70,7 @@ class Effort(Record, frozen=True, kw_only=True):
 
 def effort_of(request: UpgradeRequest) -> Effort:
     looks = rounds.looks_up_to(request.builds or request.rounds or LOOKS[-1])
-    return Effort(looks=looks, confidence=look_confidence(len(request.models)))
+    return Effort(looks=looks, confidence=upgrade_rows.look_confidence(len(request.models)))
 
 
 class Checks:
@@ -105,9 +93,9 @@ class Checks:
         self._runner = StackRunner(stacks, request.command)
         chosen = specs_of(request.backends, stacks)
         self._specs = [chosen or (usual_backend(one), usual_backend(one)) for one in request.models]
-        self._limit_pct = latency_limit_pct(request.regressions)
+        self._limit_pct = upgrade_rows.latency_limit_pct(request.regressions)
         self.models = [
-            self._of_outputs(number, stopped_row(OUTPUTS, "the outputs were compared"))
+            self._of_outputs(number, upgrade_rows.stopped_row(OUTPUTS, "the outputs were compared"))
             for number in range(len(request.models))
         ]
         self.notices: tuple[Notice, ...] = ()
@@ -155,8 +143,8 @@ class Checks:
     def _of_outputs(
         self, number: int, row: UpgradeRow, outputs: ComparedOutputs | None = None
     ) -> UpgradedModel:
-        waiting = stopped_row(HEADLINE, "the model was timed")
-        untimed = untimed_row(row, self._limit_pct)
+        waiting = upgrade_rows.stopped_row(HEADLINE, "the model was timed")
+        untimed = upgrade_rows.untimed_row(row, self._limit_pct)
         reference = outputs.reference if outputs else None
         result = UpgradedModel(
             model=subject_of(self._request.models[number]).name,
@@ -210,13 +198,13 @@ class Checks:
 
         def is_decided(interim: MeasuredComparison) -> bool:
             self._left.looked(interim)
-            rows = metric_rows(interim, request.regressions, terms, library)
+            rows = upgrade_rows.metric_rows(interim, request.regressions, terms, library)
             for row in rows:
                 if row.decides and row.kind is not UpgradeKind.INCONCLUSIVE:
                     if row.metric not in said:
                         self._say(result, row)
                     said.add(row.metric)
-            return is_settled(rows, looks[-1])
+            return upgrade_rows.is_settled(rows, looks[-1])
 
         timed = rounds.run_rounds(
             jobs,
@@ -250,11 +238,11 @@ class Checks:
         self._observer.time_left(self._left.seconds)
         return runs
 
-    def _library(self, number: int) -> Library:
+    def _library(self, number: int) -> upgrade_rows.Library:
         """Return what measures the memory of the runtimes alone, once; of an engine nothing is."""
-        measured: list[LibraryMemory] = []
+        measured: list[upgrade_rows.LibraryMemory] = []
 
-        def library() -> LibraryMemory:
+        def library() -> upgrade_rows.LibraryMemory:
             if not measured and subject_of(self._request.models[number]).kind == "onnx":
                 self._observer.process_started("memory of the runtimes by themselves")
                 specs, stacks = self._specs[number], self._stacks
@@ -265,7 +253,7 @@ class Checks:
 
         return library
 
-    def _unless_stopped(self, library: Library) -> LibraryMemory | None:
+    def _unless_stopped(self, library: upgrade_rows.Library) -> upgrade_rows.LibraryMemory | None:
         if self._observer.interruption is None:
             try:
                 return library()
@@ -299,7 +287,7 @@ def library_memory(
     stacks: tuple[Stack, Stack],
     runner: StackRunner,
     store: Store,
-) -> LibraryMemory:
+) -> upgrade_rows.LibraryMemory:
     """Measure the memory of a process with an empty model on each stack; no run is stored."""
     models = sample_models(store.path / "samples", EMPTY_MODEL)
     workload = Workload(stop=StopRule(iterations=10), mode=request.workload.mode)
@@ -316,7 +304,7 @@ def library_memory(
 def terms_of(
     limits: Sequence[Limit], confidence: float, store: Store, observer: MeasurementObserver
 ) -> CompareConfig:
-    threshold_pct = latency_limit_pct(limits)
+    threshold_pct = upgrade_rows.latency_limit_pct(limits)
     spreads = SPREADS.usable(store.path, observer.warn)
     return CompareConfig(threshold_pct=threshold_pct, confidence=confidence, spreads=spreads)
 
@@ -327,15 +315,15 @@ def with_figures(
     comparison: MeasuredComparison | None,
     limits: Sequence[Limit],
     terms: CompareConfig,
-    library: Library = dict,
+    library: upgrade_rows.Library = dict,
 ) -> UpgradedModel:
     """Return a model whose outputs are judged with its figures; without them it is no win."""
     outputs, notices = model.rows[0], model.notices
     if comparison is None:
-        rows: Sequence[UpgradeRow] = (failed_row(sides, terms.threshold_pct),)
+        rows: Sequence[UpgradeRow] = (upgrade_rows.failed_row(sides, terms.threshold_pct),)
     else:
-        figures = metric_rows(comparison, limits, terms, library)
-        rows = figures if outputs.kind is UpgradeKind.SAFE else without_wins(figures)
+        figures = upgrade_rows.metric_rows(comparison, limits, terms, library)
+        rows = figures if outputs.kind is UpgradeKind.SAFE else upgrade_rows.without_wins(figures)
         # with stacks in place of letters
         labelled = zip((OLD, NEW), comparison.sides, strict=True)
         of_stacks = tuple(replace(side, label=label) for label, side in labelled)
@@ -348,6 +336,6 @@ def with_figures(
         evidence=evidence_level(old, new),
         old=tuple(run.id for run in old),
         new=tuple(run.id for run in new),
-        layers=layer_differences(old, new),
+        layers=upgrade_rows.layer_differences(old, new),
         notices=notices,
     )
