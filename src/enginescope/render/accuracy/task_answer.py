@@ -77,12 +77,10 @@ def class_table(report: TaskReport) -> TextTable | None:
         kept.sort(key=lambda name: math.inf if (one := values[0].get(name)) is None else one)
     labels, shown = tuple(side.label for side in report.sides), kept[:MOST_PARTS]
     which = "each class" if len(kept) <= MOST_PARTS else f"the {MOST_PARTS} least of {len(kept):,}"
+    title = f"{metric} of {which}"
+    rows = tuple((name, *(task_figure(one.get(name)) for one in values)) for name in shown)
     return TextTable(
-        title=f"{metric} of {which}",
-        headers=("class", *labels),
-        rows=tuple((name, *(task_figure(one.get(name)) for one in values)) for name in shown),
-        numbers=labels,
-        is_detail=True,
+        title=title, headers=("class", *labels), rows=rows, numbers=labels, is_detail=True
     )
 
 

@@ -318,12 +318,10 @@ def _by_rate(report: LoadReport) -> Chart:
         tooltip=tooltip(x="queries/s#", y="latency, ms#", sure="95 % CI", verdict="verdict"),
     )
     goal = _objective(report.slo, latency) if report.slo else []
+    title = f"{name} latency by rate"
+    subtitle = (f"{_PALE_MEANS}{_DASHED if goal else ''}",)
     return Chart(
-        key="load",
-        title=f"{name} latency by rate",
-        subtitle=(f"{_PALE_MEANS}{_DASHED if goal else ''}",),
-        spec={"layer": [points, *goal]},
-        is_wide=True,
+        key="load", title=title, subtitle=subtitle, spec={"layer": [points, *goal]}, is_wide=True
     )
 
 

@@ -180,8 +180,5 @@ def _several(subjects: Sequence[PageSubject]) -> Slide:
 
     views = [subject.view for subject in subjects]
     places = dict.fromkeys(subject.made_on for subject in subjects)
-    return Slide(
-        answer=overview_sentence(views) or f"{len(views)} runs",
-        chart=overview_chart(views),
-        conditions=tuple(filter(None, places)),
-    )
+    answer = overview_sentence(views) or f"{len(views)} runs"
+    return Slide(answer=answer, chart=overview_chart(views), conditions=tuple(filter(None, places)))

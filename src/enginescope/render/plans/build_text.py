@@ -189,13 +189,9 @@ def _steps(story: BuildTrace) -> TextTable:
     )
     left_out = len(steps) - len(rows)
     headers = ("after", "layers", "change", "fused", "removed", "retyped")
-    return TextTable(
-        title="Layers after each step",
-        headers=headers,
-        rows=rows,
-        numbers=headers[1:],
-        note=f"skipped steps that changed nothing: {left_out:,}" if left_out else None,
-    )
+    title = "Layers after each step"
+    note = f"skipped steps that changed nothing: {left_out:,}" if left_out else None
+    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:], note=note)
 
 
 def _fusions(story: BuildTrace) -> DataTable | None:

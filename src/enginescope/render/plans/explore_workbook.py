@@ -40,11 +40,9 @@ def workbook_bytes(sheets: Mapping[str, DataTable], *, title: str) -> bytes:
     writer = require("xlsxwriter", purpose="writing Excel files", install="enginescope[xlsx]")
     for name, table in sheets.items():
         if table.length >= MOST_ROWS:
-            raise UsageError(
-                f"sheet {name} has {table.length:,} rows",
-                why=f"a sheet of Excel holds {MOST_ROWS:,}",
-                hint="--csv FILE has no limit",
-            )
+            why = f"a sheet of Excel holds {MOST_ROWS:,}"
+            hint = "--csv FILE has no limit"
+            raise UsageError(f"sheet {name} has {table.length:,} rows", why=why, hint=hint)
     stream = BytesIO()
     # nothing is guessed from a text: neither formulas nor links nor numbers
     guesses = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")

@@ -336,9 +336,5 @@ def _fixes(subject: PageSubject) -> phrases.Figure | None:
         note += "\nthat overlap: their savings do not add up"
     if saving.unknown_of_ms:
         note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
-    return phrases.Figure(
-        label="known fixes save",
-        value=f"at most {format_significant(share_pct, 2)} %",
-        note=note,
-        leads_to="findings",
-    )
+    value = f"at most {format_significant(share_pct, 2)} %"
+    return phrases.Figure(label="known fixes save", value=value, note=note, leads_to="findings")

@@ -35,11 +35,8 @@ def reproduction_answer(result: Reproduction) -> Answer:
         for model, row in pairs
         if any(half and upgrade.is_listed(half) for half in (row.recorded, row.again))
     ]
-    screen = TextTable(
-        title="Verdicts",
-        headers=("verdicts", "model and metric"),
-        rows=tuple((_agreement(row), "\n".join(_lines(model, row))) for model, row in listed),
-    )
+    rows = tuple((_agreement(row), "\n".join(_lines(model, row))) for model, row in listed)
+    screen = TextTable(title="Verdicts", headers=("verdicts", "model and metric"), rows=rows)
     cells = [line for model, row in listed for line in _cells(model, row)]
     title, has_models = "Recorded and new verdicts", len(result.models) > 1
     first = [upgrade.metric_table(title, _HEADERS, cells, has_models=has_models)] if cells else []

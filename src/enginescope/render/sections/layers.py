@@ -223,12 +223,8 @@ def tactics(subject: plan_headline.PageSubject) -> Section | None:
         return None
     first = shares[0].share_pct
     share = "" if first is None else f", the first {format_significant(first, 3)} %"
-    return Section(
-        key="tactics",
-        title="Tactics",
-        answer=f"{counted(len(shares), 'tactic')}{share}",
-        tables=(table,),
-    )
+    answer = f"{counted(len(shares), 'tactic')}{share}"
+    return Section(key="tactics", title="Tactics", answer=answer, tables=(table,))
 
 
 def reformat_layers(subject: plan_headline.PageSubject) -> Section | None:
@@ -407,13 +403,8 @@ def roofline_chart(view: PlanView) -> Chart | None:
     points = {**chart.spec, "encoding": {**chart.spec["encoding"], **place}}
     line = {"type": "line", "strokeDash": [5, 3], "tooltip": False}
     limits = marks(lines, line, **place, detail={"field": "limit"}, strokeDash=dash)
-    return replace(
-        chart,
-        key="roofline",
-        title=f"Layers that multiply under the limits of {found.gpu.name}",
-        spec={"layer": [limits, points]},
-        height=380,
-    )
+    title = f"Layers that multiply under the limits of {found.gpu.name}"
+    return replace(chart, key="roofline", title=title, spec={"layer": [limits, points]}, height=380)
 
 
 def _limit_lines(

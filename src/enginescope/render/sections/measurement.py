@@ -118,12 +118,10 @@ def gpu(subject: PageSubject) -> Section | None:
             "Time starts with the first request of the pass; left of 0 the model is loaded and "
             "idle. The driver updates utilization every 1/6 to 1 s."
         )
+    title = "GPU: clock, energy, telemetry"
+    notes = (*(device_phrases.energy_sentences(view.energy) if view.energy else ()), note)
     return Section(
-        key="gpu",
-        title="GPU: clock, energy, telemetry",
-        pairs=device_phrases.gpu_facts(view),
-        notes=(*(device_phrases.energy_sentences(view.energy) if view.energy else ()), note),
-        charts=charts,
+        key="gpu", title=title, pairs=device_phrases.gpu_facts(view), notes=notes, charts=charts
     )
 
 

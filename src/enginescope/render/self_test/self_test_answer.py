@@ -73,19 +73,17 @@ def _false(test: SelfTest) -> str:
 def curve_table(test: SelfTest) -> TextTable:
     """Return the detection curve, a row for each planted difference."""
     headers = ("planted", "found", "95 % CI", "equal", "wrong side", "rounds")
+    rows = tuple(
+        (
+            f"{_number(share.difference_pct)} %" if share.difference_pct else "none",
+            *(_share(share.found_pct), _interval(share)),
+            *(_share(share.same_pct), _share(share.wrong_pct), f"{share.rounds:.0f}"),
+        )
+        for share in test.curve
+    )
+    note = "drawn comparisons; found without a planted difference: false verdicts; rounds: mean"
     return TextTable(
-        title="Detection curve",
-        headers=headers,
-        rows=tuple(
-            (
-                f"{_number(share.difference_pct)} %" if share.difference_pct else "none",
-                *(_share(share.found_pct), _interval(share)),
-                *(_share(share.same_pct), _share(share.wrong_pct), f"{share.rounds:.0f}"),
-            )
-            for share in test.curve
-        ),
-        numbers=headers,
-        note="drawn comparisons; found without a planted difference: false verdicts; rounds: mean",
+        title="Detection curve", headers=headers, rows=rows, numbers=headers, note=note
     )
 
 
@@ -108,13 +106,9 @@ def comparison_table(test: SelfTest) -> TextTable:
         for same in test.comparisons
     )
     headers = ("comparison", "at most", "measured", "B ÷ A", "verdict")
-    return TextTable(
-        title="Measured comparisons of the model with itself",
-        headers=headers,
-        rows=rows,
-        numbers=headers[1:4],
-        note="at most: rounds that count; measured: with disturbed rounds, which do not count",
-    )
+    title = "Measured comparisons of the model with itself"
+    note = "at most: rounds that count; measured: with disturbed rounds, which do not count"
+    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:4], note=note)
 
 
 def recorded_line(test: SelfTest, now: datetime | None = None) -> str:

@@ -312,13 +312,9 @@ def _chart(report: SensitivityReport) -> Chart | None:
         marks=marks,
         tips=tooltip(name="converted", time="time ÷ FP32's#", shown="RMSE ÷ spread"),
     )
-    return Chart(
-        key="error_time",
-        title="Error against time",
-        subtitle=tuple(subtitle),
-        spec={"layer": layers},
-        height=320,
-    )
+    key = "error_time"
+    title = "Error against time"
+    return Chart(key=key, title=title, subtitle=tuple(subtitle), spec={"layer": layers}, height=320)
 
 
 def _is_drawn(model: ConvertedModel) -> bool:

@@ -176,12 +176,10 @@ def _tables(outputs: Sequence[OutputDiff]) -> Iterator[TextTable]:
     )
     reasons = [(output.name, one.message, one.code) for output in outputs for one in output.reasons]
     if len(reasons) > sum(len(reason_texts(output)) for output in outputs):
+        title = f"Every limit that does not hold ({len(reasons)})"
+        headers = ("output", "why", "limit")
         yield TextTable(
-            title=f"Every limit that does not hold ({len(reasons)})",
-            headers=("output", "why", "limit"),
-            rows=tuple(reasons),
-            sentences=("why",),
-            is_detail=True,
+            title=title, headers=headers, rows=tuple(reasons), sentences=("why",), is_detail=True
         )
     yield _more_figures([output for output in outputs if output.figures is not None])
 
@@ -376,11 +374,9 @@ def answers_parts(found: Sequence[ReportedAnswers]) -> Iterator[Part]:
         key, title, validation = f"answers-{at}", "Outputs compared", one.validation
         names = tuple(dict.fromkeys(name for diff in one.foreign for name, _ in diff.figures))
         owns = [(diff.output, dict(diff.figures)) for diff in one.foreign]
+        rows = tuple((name, *map(error_text, map(own.get, names))) for name, own in owns)
         foreign = TextTable(
-            title="As another tool wrote it",
-            headers=("output", *names),
-            rows=tuple((name, *map(error_text, map(own.get, names))) for name, own in owns),
-            numbers=names,
+            title="As another tool wrote it", headers=("output", *names), rows=rows, numbers=names
         )
         part = Part(
             key=key,

@@ -317,12 +317,10 @@ def layer_table(model: UpgradedModel) -> TextTable | None:
         number_column([layer.new_ms for layer in shown]),
         number_column([layer.difference_ms for layer in shown], signed=True),
     ]
+    rows = tuple(zip(*columns, strict=True))
+    note = "those built differently first, then by time; times of one process a side"
     return TextTable(
-        title="Layers",
-        headers=_LAYER_HEADERS,
-        rows=tuple(zip(*columns, strict=True)),
-        numbers=_LAYER_HEADERS[3:],
-        note="those built differently first, then by time; times of one process a side",
+        title="Layers", headers=_LAYER_HEADERS, rows=rows, numbers=_LAYER_HEADERS[3:], note=note
     )
 
 

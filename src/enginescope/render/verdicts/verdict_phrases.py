@@ -377,11 +377,9 @@ def side_names(jobs: Sequence[Job]) -> list[str]:
 def side_labels(count: int) -> str:
     """Return the letters of `count` sides."""
     if count > len(ascii_uppercase):
-        raise UsageError(
-            f"{count} sides to compare",
-            why=f"a comparison has at most {len(ascii_uppercase)}",
-            hint="split them into several comparisons with the same first side",
-        )
+        why = f"a comparison has at most {len(ascii_uppercase)}"
+        hint = "split them into several comparisons with the same first side"
+        raise UsageError(f"{count} sides to compare", why=why, hint=hint)
     return ascii_uppercase[:count]
 
 

@@ -115,11 +115,9 @@ class Picture:
         if options.fold == "none":
             return graph
         if options.beam or options.filter or options.highlight:
-            raise UsageError(
-                f"--fold {options.fold}",
-                why="it is of the whole plan: layers in a group cannot be chosen",
-                hint="remove --beam, --filter and --highlight",
-            )
+            why = "it is of the whole plan: layers in a group cannot be chosen"
+            hint = "remove --beam, --filter and --highlight"
+            raise UsageError(f"--fold {options.fold}", why=why, hint=hint)
         tree = fold(graph, options.fold)
         if tree is None:
             text = {
