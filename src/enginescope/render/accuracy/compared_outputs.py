@@ -316,21 +316,19 @@ def _bars(
     place, beside, height = headers
     values = [dict(zip(("place", "beside", "height"), row, strict=True)) for row in rows]
     labels = {"labelAngle": 0, "labelOverlap": True}
+    spec = images.marks(
+        values,
+        {"type": "bar", "color": BLUE, "width": {"band": 0.9}},
+        x={"field": "place", "type": "ordinal", "sort": None, "title": place, "axis": labels},
+        y=images.quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
+        tooltip=images.tooltip(place=place, beside=beside, height=f"{height}#"),
+    )
+    table = images.ChartTable(
+        headers=headers,
+        rows=tuple((a, b, f"{c:,}" if isinstance(c, int) else f"{c:.4g}") for a, b, c in rows),
+    )
     return images.Chart(
-        key=key,
-        title=title,
-        subtitle=(subtitle,) if subtitle else (),
-        spec=images.marks(
-            values,
-            {"type": "bar", "color": BLUE, "width": {"band": 0.9}},
-            x={"field": "place", "type": "ordinal", "sort": None, "title": place, "axis": labels},
-            y=images.quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
-            tooltip=images.tooltip(place=place, beside=beside, height=f"{height}#"),
-        ),
-        table=images.ChartTable(
-            headers=headers,
-            rows=tuple((a, b, f"{c:,}" if isinstance(c, int) else f"{c:.4g}") for a, b, c in rows),
-        ),
+        key=key, title=title, subtitle=(subtitle,) if subtitle else (), spec=spec, table=table
     )
 
 

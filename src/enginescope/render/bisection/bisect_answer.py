@@ -356,23 +356,20 @@ def precision_part(found: PrecisionTrials, key: str) -> Part:
         shortened={headers[0]: 0},
         spared=("95 % CI ms",),
     )
-    return Part(
-        key=f"{key}-kept",
-        label="keep FP32",
-        answer=suggestion_text(found),
-        facts=(
-            *stated(
-                ("that is", one.specification if one and one.kind != "none" else None),
-                ("tried by", found.way and f"{found.way}; {found.samples:,} samples each"),
-            ),
-            *(
-                ("failed", f"{trial.proposal.title}: {trial.failure}")
-                for trial in found.trials
-                if trial.failure
-            ),
+    answer = suggestion_text(found)
+    facts = (
+        *stated(
+            ("that is", one.specification if one and one.kind != "none" else None),
+            ("tried by", found.way and f"{found.way}; {found.samples:,} samples each"),
         ),
-        tables=(table,) if found.trials else (),
+        *(
+            ("failed", f"{trial.proposal.title}: {trial.failure}")
+            for trial in found.trials
+            if trial.failure
+        ),
     )
+    tables = (table,) if found.trials else ()
+    return Part(key=f"{key}-kept", label="keep FP32", answer=answer, facts=facts, tables=tables)
 
 
 def bisect_data(found: Bisected) -> dict[str, Any]:

@@ -239,14 +239,10 @@ def waterfall_chart(
             axis does not begin at 0.
     """
     rows = _rows(bars)
+    spec = _spec(rows, f"{axis}, ms", scale or bars, is_cut=bool(scale))
+    height = (ROW_HEIGHT + 5) * len(rows)
     return Chart(
-        key=key,
-        title=title,
-        subtitle=subtitle,
-        spec=_spec(rows, f"{axis}, ms", scale or bars, is_cut=bool(scale)),
-        table=table,
-        height=(ROW_HEIGHT + 5) * len(rows),
-        is_wide=True,
+        key=key, title=title, subtitle=subtitle, spec=spec, table=table, height=height, is_wide=True
     )
 
 

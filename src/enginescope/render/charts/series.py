@@ -144,16 +144,12 @@ def memory_series(view: RunView) -> Chart | None:
     if until_loop is not None and until_loop < peak:
         title += f", {format_bytes(until_loop)} until the timed loop ended"
     started = "time since the worker was started, s"
-    return Chart(
-        key="memory",
-        title=title,
-        spec=marks(
-            rows,
-            {"type": "area", "line": True, "opacity": 0.35},
-            x=quantity("x", started, scale={"nice": False}, axis=X_TICKS),
-            y=quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
-            tooltip=tooltip(x="time, s#", y="memory, MiB#"),
-        ),
-        table=downsampled_table(time_s, "s", mib, "MiB"),
-        height=160,
+    spec = marks(
+        rows,
+        {"type": "area", "line": True, "opacity": 0.35},
+        x=quantity("x", started, scale={"nice": False}, axis=X_TICKS),
+        y=quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
+        tooltip=tooltip(x="time, s#", y="memory, MiB#"),
     )
+    table = downsampled_table(time_s, "s", mib, "MiB")
+    return Chart(key="memory", title=title, spec=spec, table=table, height=160)

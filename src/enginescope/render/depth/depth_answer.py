@@ -285,12 +285,9 @@ def _first(found: DepthBenchmark) -> list[_Panel]:
     known = np.where(found.target > 0, found.target, np.nan)
     share = 100 * float(np.isfinite(known).mean())
     low, high = _ends(known)
-    target = _Panel(
-        title="Ground truth",
-        lines=(f"known for {share:.0f} % of the pixels",),
-        png=heat_png(_thin(known), low, high),
-        scale=(f"{low:.3g}", f"{high:.3g}"),
-    )
+    lines = (f"known for {share:.0f} % of the pixels",)
+    png = heat_png(_thin(known), low, high)
+    target = _Panel(title="Ground truth", lines=lines, png=png, scale=(f"{low:.3g}", f"{high:.3g}"))
     return [image, target]
 
 

@@ -109,13 +109,10 @@ def first_screen(subject: PageSubject) -> FirstScreen | None:
     took = format_ms(sum(roof.time_ms or 0.0 for roof in unranked), 3)
     verb = "has" if len(unranked) == 1 else "have"
     more = f"{counted(len(unranked), 'more layer')} {verb} no known floor: {took} in all."
-    return FirstScreen(
-        title=title,
-        count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
-        rows=listed,
-        notes=known(more if unranked else None, missing),
-        has_raw=any(row.raw_ms is not None for row in subject.layers),
-    )
+    count = counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer")
+    notes = known(more if unranked else None, missing)
+    has_raw = any(row.raw_ms is not None for row in subject.layers)
+    return FirstScreen(title=title, count=count, rows=listed, notes=notes, has_raw=has_raw)
 
 
 def _missing(subject: PageSubject, rows: Sequence[LookRow]) -> str | None:

@@ -372,12 +372,9 @@ def roofline_of(subject: plan_headline.PageSubject) -> Section | None:
     none = (
         "No layer that multiplies has a time, known work and known bytes, so there are no points."
     )
-    return replace(
-        section,
-        sentences=(plan_tables.limit_sentence(found, view.engine_ms, WORST),),
-        notes=known(peaks, None if chart else none),
-        charts=known(chart),
-    )
+    sentences = (plan_tables.limit_sentence(found, view.engine_ms, WORST),)
+    notes = known(peaks, None if chart else none)
+    return replace(section, sentences=sentences, notes=notes, charts=known(chart))
 
 
 def roofline_chart(view: PlanView) -> Chart | None:

@@ -76,13 +76,8 @@ def load(subject: PageSubject) -> Section | None:
     if view.run.load is None or view.latency is None:
         return None
     trial = trial_of(view.run, None)
-    return Section(
-        key="load",
-        title="Load",
-        answer=trial_text(trial),
-        charts=known(parts_chart(trial)),
-        figures=(parts_table(trial),),
-    )
+    answer, charts, figures = trial_text(trial), known(parts_chart(trial)), (parts_table(trial),)
+    return Section(key="load", title="Load", answer=answer, charts=charts, figures=figures)
 
 
 def where_the_time_goes(subject: PageSubject) -> Section:

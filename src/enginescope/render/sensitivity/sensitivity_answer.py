@@ -305,13 +305,10 @@ def _chart(report: SensitivityReport) -> Chart | None:
     missing = len(report.cumulative) - 1 - len(timed) + len(report.layers) - len(alone)
     if missing:
         subtitle.append(f"{missing} without a finite error or a time are in the tables alone")
-    layers = error_time(
-        points,
-        x=quantity("time", "time ÷ FP32's", scale={"zero": False, "nice": True, "padding": 18}),
-        y_title="RMSE ÷ spread of the worst output",
-        marks=marks,
-        tips=tooltip(name="converted", time="time ÷ FP32's#", shown="RMSE ÷ spread"),
-    )
+    x = quantity("time", "time ÷ FP32's", scale={"zero": False, "nice": True, "padding": 18})
+    y_title = "RMSE ÷ spread of the worst output"
+    tips = tooltip(name="converted", time="time ÷ FP32's#", shown="RMSE ÷ spread")
+    layers = error_time(points, x=x, y_title=y_title, marks=marks, tips=tips)
     key = "error_time"
     title = "Error against time"
     return Chart(key=key, title=title, subtitle=tuple(subtitle), spec={"layer": layers}, height=320)

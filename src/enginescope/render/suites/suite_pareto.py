@@ -46,22 +46,20 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
         tips=tooltip(spec="backend", **figures, **words),
     )
     name = " · ".join(filter(None, case))
-    return Chart(
-        key=f"suite_pareto_{at + 1}",
-        title=f"{name}: error against time",
-        subtitle=(_BETTER,),
-        spec={"layer": layers},
-        table=ChartTable(
-            headers=("Backend", "Median, ms", "Largest error", "Status", ""),
-            rows=tuple(
-                (
-                    *(one["kind"], format_significant(one["time"], 4)),
-                    *(format_significant(one["error"], 3), one["status"], one["front"]),
-                )
-                for one in points
-            ),
+    key = f"suite_pareto_{at + 1}"
+    title = f"{name}: error against time"
+    table = ChartTable(
+        headers=("Backend", "Median, ms", "Largest error", "Status", ""),
+        rows=tuple(
+            (
+                *(one["kind"], format_significant(one["time"], 4)),
+                *(format_significant(one["error"], 3), one["status"], one["front"]),
+            )
+            for one in points
         ),
-        height=170,
+    )
+    return Chart(
+        key=key, title=title, subtitle=(_BETTER,), spec={"layer": layers}, table=table, height=170
     )
 
 

@@ -86,11 +86,9 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
         _check_window(ended)
         return ended
 
+    looks = (request.rounds,)
     pacing = Pacing(
-        looks=(request.rounds,),
-        seed=request.workload.seed,
-        run=run,
-        take=lambda _side, run: runs.append(run),
+        looks=looks, seed=request.workload.seed, run=run, take=lambda _side, run: runs.append(run)
     )
     firsts = tuple(together[0] for together in sets.values())
     measured, ended = keep_rounds(firsts, pacing, job_request, store, observer)

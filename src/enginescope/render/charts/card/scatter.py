@@ -49,14 +49,10 @@ def scatter(
     note += ", near ones as one larger point" if layers > len(points) else ""
     if found.left_out:
         note += f"; {counted(found.left_out, 'layer')} not drawn: a value is 0 or unknown"
-    return Chart(
-        key=f"{x}-{y}",
-        title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
-        subtitle=(note,),
-        spec=_spec(rows, tips, across, up),
-        table=table_of_tips(sorted(rows, key=itemgetter("y"), reverse=True), tips),
-        height=300,
-    )
+    title = f"{_short(up.title).capitalize()} against {_short(across.title)}"
+    spec = _spec(rows, tips, across, up)
+    table = table_of_tips(sorted(rows, key=itemgetter("y"), reverse=True), tips)
+    return Chart(key=f"{x}-{y}", title=title, subtitle=(note,), spec=spec, table=table, height=300)
 
 
 def _short(title: str) -> str:
