@@ -195,13 +195,9 @@ async def login(request: Request) -> Response:
         wrong = _WRONG if token is None else f"Token {token.name} has no scope read."
         return page(request, "login", here="login", status=401, wrong=wrong)
     answer = RedirectResponse("/", status_code=303)
+    cookie, secure = access.new_cookie(token), request.url.scheme == "https"
     answer.set_cookie(
-        COOKIE,
-        access.new_cookie(token),
-        max_age=_WEEK_S,
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
+        COOKIE, cookie, max_age=_WEEK_S, httponly=True, samesite="strict", secure=secure
     )
     return answer
 

@@ -12,12 +12,7 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import prepared, read_bytes
 from enginescope.core.record import Record, copied, replace
 from enginescope.core.toml import TOMLDecodeError, parse_toml
-from enginescope.records.verdict.gate import (
-    DEFAULT_REGRESSION_PCT,
-    GateTerms,
-    InconclusivePolicy,
-    Limit,
-)
+from enginescope.records.verdict import gate as gate_records
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=1_000)]
 #: Below this a secret could be guessed.
@@ -38,19 +33,20 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     baseline: tuple[str, ...]
     current: tuple[str, ...] = ()
-    max_regression: Percent | dict[str, Percent] = DEFAULT_REGRESSION_PCT
-    inconclusive: InconclusivePolicy = "fail"
+    max_regression: Percent | dict[str, Percent] = gate_records.DEFAULT_REGRESSION_PCT
+    inconclusive: gate_records.InconclusivePolicy = "fail"
     across: tuple[str, ...] = ()
     confidence: Annotated[float, msgspec.Meta(ge=0.5, le=0.9999)] = 0.95
     public_badge: bool = False
 
     @property
-    def terms(self) -> GateTerms:
+    def terms(self) -> gate_records.GateTerms:
         """What the gate is checked against."""
         limits = self.max_regression
         by_metric = limits if isinstance(limits, dict) else {"latency": limits}
-        terms = tuple(Limit(metric=name, regression_pct=pct) for name, pct in by_metric.items())
-        return copied(GateTerms, self, limits=terms)
+        of = gate_records.Limit
+        terms = tuple(of(metric=name, regression_pct=pct) for name, pct in by_metric.items())
+        return copied(gate_records.GateTerms, self, limits=terms)
 
 
 class WebhookPart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -29,11 +29,7 @@ from enginescope.store.suite_folder import suite_named
 
 #: ``unknown``: there is no verdict, and the page says why.
 Level = Literal["passing", "failing", "inconclusive", "unknown"]
-_LEVELS: dict[str, Level] = {
-    "passed": "passing",
-    "inconclusive": "inconclusive",
-    "failed": "failing",
-}
+_LEVELS: dict[str, Level] = {"passed": "passing", "failed": "failing"}
 #: White on these has a contrast of 4.5 or more.
 _COLORS: dict[Level, str] = {
     "passing": "#15803d",
@@ -136,7 +132,7 @@ class KeptGates:
         except EnginescopeError as error:
             failure = error
         return GateResult(
-            level="unknown" if report is None else _LEVELS[report.result],
+            level="unknown" if report is None else _LEVELS.get(report.result, "inconclusive"),
             report=report,
             error=failure,
             warnings=tuple(dict.fromkeys(collector.warnings)),

@@ -103,8 +103,7 @@ class KeptPages:
                     if (page := self._find(key)) is None:
                         holds = await run_in_threadpool(content, request) if content else None
                         of_content = key if holds is None else _key(request, holds)
-                        page = self._find(of_content) if holds is not None else None
-                        if page is None:
+                        if (page := self._find(of_content)) is None:
                             response = await run_in_threadpool(make, request)
                             is_kept = response.headers.get("cache-control") != NO_STORE
                             if response.status_code != HTTPStatus.OK or not is_kept:

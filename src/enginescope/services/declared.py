@@ -4,6 +4,7 @@ builds: Annotated[int, Param("Number of independent builds.", least=3, most=26)]
 """
 
 import re
+import typing
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, formatannotation, getdoc, signature
@@ -11,20 +12,7 @@ from math import isfinite
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    ParamSpec,
-    TypeAlias,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 
@@ -133,7 +121,7 @@ class Declared(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """The values of a ``Literal``."""
-        return get_args(self.kinds[0]) if get_origin(self.kinds[0]) is Literal else ()
+        return typing.get_args(self.kinds[0]) if typing.get_origin(self.kinds[0]) is Literal else ()
 
     @property
     def about(self) -> str:
@@ -144,7 +132,7 @@ class Declared(NamedTuple):
 
     def is_a(self, kind: type) -> bool:
         """Whether the type, or one of a union, is of this kind."""
-        origins = [get_origin(each) for each in self.kinds]
+        origins = [typing.get_origin(each) for each in self.kinds]
         classes = [origin for origin in origins if isinstance(origin, type)]
         return kind in self.kinds or any(issubclass(origin, kind) for origin in classes)
 
@@ -173,8 +161,8 @@ def declared(request: type[Record]) -> tuple[Declared, ...]:
     }
     fields, parameters = [], signature(request).parameters
     for own in msgspec.structs.fields(request):
-        if get_origin(own.type) is Annotated:
-            kind, param = get_args(own.type)
+        if typing.get_origin(own.type) is Annotated:
+            kind, param = typing.get_args(own.type)
             default = Parameter.empty if own.required else own.default
             if own.default_factory is not msgspec.NODEFAULT:
                 default = own.default_factory()
@@ -188,13 +176,13 @@ def declared(request: type[Record]) -> tuple[Declared, ...]:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    if get_origin(annotation) in (Union, UnionType):
-        for part in get_args(annotation):
+    if typing.get_origin(annotation) in (typing.Union, UnionType):
+        for part in typing.get_args(annotation):
             yield from _kinds(part)
     elif annotation is not NoneType:
         yield annotation
-        if get_origin(annotation) is Sequence:
-            yield from _kinds(get_args(annotation)[0])
+        if typing.get_origin(annotation) is Sequence:
+            yield from _kinds(typing.get_args(annotation)[0])
 
 
 def check_declared(request: Record) -> None:
@@ -222,8 +210,8 @@ def python_function(
     function.__name__ = function.__qualname__ = name
     function.__module__ = run.__module__
     function.__doc__ = getdoc(run)
-    function.__annotations__ = {"return": get_type_hints(run)["return"]}
-    return documented(cast("type[Record]", request))(function)
+    function.__annotations__ = {"return": typing.get_type_hints(run)["return"]}
+    return documented(typing.cast("type[Record]", request))(function)
 
 
 def documented(request: type[Record]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -264,8 +252,8 @@ def _parameter(field: Declared) -> Parameter:
 
 def _annotation(kind: Any) -> str:
     """Return a type as it is written, in every version of Python."""
-    if get_origin(kind) in (Union, UnionType):
-        return " | ".join(map(_annotation, get_args(kind)))
+    if typing.get_origin(kind) in (typing.Union, UnionType):
+        return " | ".join(map(_annotation, typing.get_args(kind)))
     return "None" if kind is NoneType else _MODULE.sub("", formatannotation(kind))
 
 
