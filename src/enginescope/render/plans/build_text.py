@@ -197,17 +197,13 @@ def _steps(story: BuildTrace) -> TextTable:
 def _fusions(story: BuildTrace) -> DataTable | None:
     order = sorted(fusion_groups(story), key=lambda one: (not one.in_engine, -len(one.nodes)))
     became = ("a layer" if one.in_engine else "a part of others" for one in order)
-    return data_table(
-        "build-fusions",
-        "Fusions",
-        ("fusion", "fusions"),
-        (
-            column("Layer", (one.name for one in order)),
-            column("Nodes", (len(one.nodes) for one in order), 0),
-            column("By", (", ".join(dict.fromkeys(one.rules)) or None for one in order)),
-            column("Became", became, is_choice=True),
-        ),
+    columns = (
+        column("Layer", (one.name for one in order)),
+        column("Nodes", (len(one.nodes) for one in order), 0),
+        column("By", (", ".join(dict.fromkeys(one.rules)) or None for one in order)),
+        column("Became", became, is_choice=True),
     )
+    return data_table("build-fusions", "Fusions", ("fusion", "fusions"), columns)
 
 
 def _choices(story: BuildTrace) -> DataTable | None:
@@ -232,58 +228,48 @@ def _choices(story: BuildTrace) -> DataTable | None:
         else UNKNOWN
         for option in options
     )
-    return data_table(
-        "build-choices",
-        "Chosen against fastest tried",
-        LAYER,
-        (
-            column("Layer", (one.layer.name for one in order)),
-            column("Formats", (chosen_formats(one) or None for one in order)),
-            column("Chosen µs", chosen, 2, meaning="in tuning", texts=texts),
-            column("Fastest µs", fastest, 2),
-            column("Gap µs", _us(one.gap_ms for one in order), 2),
-            column("Fastest in", fastest_in),
-            column("Tried", (one.trials for one in order), 0, meaning="tactics timed"),
-            column("Evidence", evidence, is_choice=True, is_hidden=True),
-            column("Tactic", (one.kernel for one in order), is_hidden=True),
-        ),
+    columns = (
+        column("Layer", (one.layer.name for one in order)),
+        column("Formats", (chosen_formats(one) or None for one in order)),
+        column("Chosen µs", chosen, 2, meaning="in tuning", texts=texts),
+        column("Fastest µs", fastest, 2),
+        column("Gap µs", _us(one.gap_ms for one in order), 2),
+        column("Fastest in", fastest_in),
+        column("Tried", (one.trials for one in order), 0, meaning="tactics timed"),
+        column("Evidence", evidence, is_choice=True, is_hidden=True),
+        column("Tactic", (one.kernel for one in order), is_hidden=True),
     )
+    return data_table("build-choices", "Chosen against fastest tried", LAYER, columns)
 
 
 def _tuning(story: BuildTrace) -> DataTable | None:
     costs = tuning_costs(story)
-    return data_table(
-        "build-tuning",
-        "What tuning cost",
-        LAYER,
-        (
-            column("Layer", (cost.name or f"unnamed: {cost.kind}s" for cost in costs)),
-            column("Formats", (cost.combinations for cost in costs), 0),
-            column("Tactics timed", (cost.trials for cost in costs), 0),
-            column("Rejected", (cost.pruned for cost in costs), 0),
-            column("Tuning s", (cost.tuning_s for cost in costs), 3),
-            column("% of tuning", (cost.share_pct for cost in costs), 2, is_share=True),
-            column("Kind", (cost.kind for cost in costs), is_choice=True, is_hidden=True),
-        ),
+    columns = (
+        column("Layer", (cost.name or f"unnamed: {cost.kind}s" for cost in costs)),
+        column("Formats", (cost.combinations for cost in costs), 0),
+        column("Tactics timed", (cost.trials for cost in costs), 0),
+        column("Rejected", (cost.pruned for cost in costs), 0),
+        column("Tuning s", (cost.tuning_s for cost in costs), 3),
+        column("% of tuning", (cost.share_pct for cost in costs), 2, is_share=True),
+        column("Kind", (cost.kind for cost in costs), is_choice=True, is_hidden=True),
     )
+    return data_table("build-tuning", "What tuning cost", LAYER, columns)
 
 
 def _conversions(story: BuildTrace) -> DataTable | None:
     costs = reformat_costs(story)
     order = sorted(costs, key=lambda one: (one.became == "NoOp", -(one.time_ms or 0.0)))
     took = _us(None if one.became == "NoOp" else one.time_ms for one in order)
+    columns = (
+        column("Conversion", (one.name.removeprefix("Reformatted ") for one in order)),
+        column("From", (brief_format(one.source) for one in order)),
+        column("To", (brief_format(one.target) for one in order)),
+        column("Took µs", took, 2, meaning="in tuning"),
+        column("Became", (one.became for one in order), is_choice=True),
+        column("Tried", (len(one.tried) for one in order), 0, meaning="tactics timed"),
+    )
     return data_table(
-        "build-conversions",
-        "Inserted conversions",
-        ("conversion", "conversions"),
-        (
-            column("Conversion", (one.name.removeprefix("Reformatted ") for one in order)),
-            column("From", (brief_format(one.source) for one in order)),
-            column("To", (brief_format(one.target) for one in order)),
-            column("Took µs", took, 2, meaning="in tuning"),
-            column("Became", (one.became for one in order), is_choice=True),
-            column("Tried", (len(one.tried) for one in order), 0, meaning="tactics timed"),
-        ),
+        "build-conversions", "Inserted conversions", ("conversion", "conversions"), columns
     )
 
 

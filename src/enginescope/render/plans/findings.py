@@ -122,21 +122,17 @@ def group_table(
 def finding_table(found: Sequence[Finding], rows: RowOfLayer) -> DataTable | None:
     """Return findings one by one; a kind of saving that none has is left out."""
     first = tuple(rows.get(finding.layers[0]) if finding.layers else None for finding in found)
-    return data_table(
-        "findings",
-        "Findings one by one",
-        _FINDING,
-        (
-            *_saving_columns(finding.saving for finding in found),
-            column("Code", (finding.code for finding in found), is_choice=True),
-            column("Rule", (finding.rule for finding in found), is_hidden=True),
-            column("Severity", (finding.severity.value for finding in found), is_choice=True),
-            column("Layer", (one.subject for one in found), leads_to=LAYERS, rows_there=first),
-            column("Finding", (finding.message for finding in found)),
-            column("Layers", (len(finding.layers) for finding in found), 0),
-            column("What to try", (finding.advice for finding in found)),
-        ),
+    columns = (
+        *_saving_columns(finding.saving for finding in found),
+        column("Code", (finding.code for finding in found), is_choice=True),
+        column("Rule", (finding.rule for finding in found), is_hidden=True),
+        column("Severity", (finding.severity.value for finding in found), is_choice=True),
+        column("Layer", (one.subject for one in found), leads_to=LAYERS, rows_there=first),
+        column("Finding", (finding.message for finding in found)),
+        column("Layers", (len(finding.layers) for finding in found), 0),
+        column("What to try", (finding.advice for finding in found)),
     )
+    return data_table("findings", "Findings one by one", _FINDING, columns)
 
 
 def _saving_columns(savings: Iterable[Saving]) -> Iterator[DataColumn]:

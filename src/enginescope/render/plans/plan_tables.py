@@ -98,22 +98,18 @@ def layer_table(
     rows = [one.row for one in layers]
     stray = "(not in the plan) " if has_plan else ""
     names = (row.name if row.in_plan else f"{stray}{row.name}" for row in rows)
-    return data_table(
-        LAYERS,
-        caption,
-        LAYER,
-        (
-            column("Layer", names),
-            column("Time ms", (row.time_ms for row in rows), 5),
-            column(SHARE, (row.share_pct for row in rows), 2, is_share=True),
-            column("Type", (row.type for row in rows)),
-            column("Precision", map(_precisions, layers)),
-            *(
-                _sizes(title, [getattr(one.sizes, field) if one.sizes else None for one in layers])
-                for title, field in SIZES.items()
-            ),
+    columns = (
+        column("Layer", names),
+        column("Time ms", (row.time_ms for row in rows), 5),
+        column(SHARE, (row.share_pct for row in rows), 2, is_share=True),
+        column("Type", (row.type for row in rows)),
+        column("Precision", map(_precisions, layers)),
+        *(
+            _sizes(title, [getattr(one.sizes, field) if one.sizes else None for one in layers])
+            for title, field in SIZES.items()
         ),
     )
+    return data_table(LAYERS, caption, LAYER, columns)
 
 
 #: Columns of bytes -> fields of a layer's sizes.
@@ -136,12 +132,8 @@ def share_table(
     caption: str, header: str, shares: Sequence[TimeShare | ReformatShare]
 ) -> DataTable | None:
     """Return groups of layers with their time."""
-    return data_table(
-        caption.lower().replace(" ", "-"),
-        caption,
-        ("group", "groups"),
-        (column(header, (share.key or "not known" for share in shares)), *_times(shares)),
-    )
+    columns = (column(header, (share.key or "not known" for share in shares)), *_times(shares))
+    return data_table(caption.lower().replace(" ", "-"), caption, ("group", "groups"), columns)
 
 
 def _times(shares: Sequence[TimeShare | ReformatShare | TacticShare]) -> tuple[DataColumn, ...]:
@@ -170,40 +162,34 @@ def tactic_table(shares: Sequence[TacticShare]) -> DataTable | None:
         return None
     types = [share.types for share in shares]
     kinds = [some[0] if len(some) == 1 else f"{len(some)} types" for some in types]
-    return data_table(
-        "tactics",
-        "Tactics, without the hash at their ends",
-        ("tactic", "tactics"),
-        (
-            column(
-                "Tactic",
-                (share.tactic or "none named" for share in shares),
-                meaning="names that differ only in the hash at their end are one",
-            ),
-            *_times(shares),
-            column("Of type", kinds),
-            column("Types", (", ".join(some) or None for some in types), is_hidden=True),
-            column("Names", (one.variants for one in shares), 0, meaning="with hashes"),
+    columns = (
+        column(
+            "Tactic",
+            (share.tactic or "none named" for share in shares),
+            meaning="names that differ only in the hash at their end are one",
         ),
+        *_times(shares),
+        column("Of type", kinds),
+        column("Types", (", ".join(some) or None for some in types), is_hidden=True),
+        column("Names", (one.variants for one in shares), 0, meaning="with hashes"),
+    )
+    return data_table(
+        "tactics", "Tactics, without the hash at their ends", ("tactic", "tactics"), columns
     )
 
 
 def reformat_table(found: Sequence[ReformatLayer], rows: RowOfLayer) -> DataTable | None:
     """Return the layers that only rewrite a tensor, most time first."""
     order = sorted(found, key=lambda one: -(one.time_ms or 0.0))
-    return data_table(
-        "reformats",
-        "Reformats, most time first",
-        ("reformat", "reformats"),
-        (
-            _leading("Layer", [(one.name, one.index) for one in order], rows),
-            column("Time ms", (one.time_ms for one in order), 5),
-            column("From", (one.source for one in order), is_choice=True),
-            column("To", (one.target for one in order), is_choice=True),
-            column("Origin", (one.origin for one in order), is_choice=True),
-            column("Changes", map(_changes, order), is_choice=True),
-        ),
+    columns = (
+        _leading("Layer", [(one.name, one.index) for one in order], rows),
+        column("Time ms", (one.time_ms for one in order), 5),
+        column("From", (one.source for one in order), is_choice=True),
+        column("To", (one.target for one in order), is_choice=True),
+        column("Origin", (one.origin for one in order), is_choice=True),
+        column("Changes", map(_changes, order), is_choice=True),
     )
+    return data_table("reformats", "Reformats, most time first", ("reformat", "reformats"), columns)
 
 
 def _changes(one: ReformatLayer) -> str | None:
@@ -224,22 +210,20 @@ def limit_table(view: PlanView, roofs: Iterable[LayerRoof]) -> DataTable | None:
     if view.roofline is None:
         return None
     layers = [view.plan.layers[one.position] for one in order]
+    columns = (
+        column("Layer", (layer.name for layer in layers)),
+        column("Time ms", (one.time_ms for one in order), 5),
+        column("Floor ms", (one.attainable_ms for one in order), 5),
+        column("× floor", (one.distance for one in order), 2),
+        column("Above floor ms", (one.excess_ms for one in order), 5),
+        column("Bound by", (one.bound for one in order)),
+        column("By memory ms", (one.memory_ms for one in order), 5),
+        column("By compute ms", (one.compute_ms for one in order), 5),
+        column(PARTIAL, ("a part" if one.is_partial else None for one in order)),
+        column("#", (layer.index for layer in layers), 0, meaning="place in the plan"),
+    )
     return data_table(
-        "limits",
-        f"Furthest from the limits of {view.roofline.gpu.name}",
-        LAYER,
-        (
-            column("Layer", (layer.name for layer in layers)),
-            column("Time ms", (one.time_ms for one in order), 5),
-            column("Floor ms", (one.attainable_ms for one in order), 5),
-            column("× floor", (one.distance for one in order), 2),
-            column("Above floor ms", (one.excess_ms for one in order), 5),
-            column("Bound by", (one.bound for one in order)),
-            column("By memory ms", (one.memory_ms for one in order), 5),
-            column("By compute ms", (one.compute_ms for one in order), 5),
-            column(PARTIAL, ("a part" if one.is_partial else None for one in order)),
-            column("#", (layer.index for layer in layers), 0, meaning="place in the plan"),
-        ),
+        "limits", f"Furthest from the limits of {view.roofline.gpu.name}", LAYER, columns
     )
 
 
@@ -269,20 +253,16 @@ def node_table(view: PlanView, rows: RowOfLayer) -> DataTable | None:
     parts = ["a part" if one.is_shared else "a layer" for one in order]
     whole, times = view.total_ms, [one.time_ms for one in order]
     shares = [100 * ms / whole if ms is not None and whole else None for ms in times]
-    return data_table(
-        "onnx",
-        "ONNX nodes that cost most",
-        ("node", "nodes"),
-        (
-            column("Node", (node.name for node in nodes)),
-            column("Time ms", times, 5),
-            column(SHARE, shares, 2, is_share=True),
-            column("Of", parts, is_choice=True),
-            column("Operator", (node.op_type for node in nodes), is_choice=True),
-            column("Layers", (len(one.positions) for one in order), 0),
-            _leading("First layer", [(layer.name, layer.index) for layer in first], rows),
-        ),
+    columns = (
+        column("Node", (node.name for node in nodes)),
+        column("Time ms", times, 5),
+        column(SHARE, shares, 2, is_share=True),
+        column("Of", parts, is_choice=True),
+        column("Operator", (node.op_type for node in nodes), is_choice=True),
+        column("Layers", (len(one.positions) for one in order), 0),
+        _leading("First layer", [(layer.name, layer.index) for layer in first], rows),
     )
+    return data_table("onnx", "ONNX nodes that cost most", ("node", "nodes"), columns)
 
 
 def node_sentence(found: OnnxMap, graph: OnnxGraph) -> str:

@@ -354,11 +354,9 @@ def tool_report(subject: PageSubject) -> Section | None:
     groups = {**tool.options, "Device": tool.device_facts}
     rows = [(name, text, group) for group, some in groups.items() for name, text in some.items()]
     names, texts, of = zip(*rows, strict=True) if rows else ((),) * 3
+    columns = (column("Option", names), column("Value", texts), column("Of", of, is_choice=True))
     options = data_table(
-        "tool-options",
-        "Options and device, as it printed them",
-        ("option", "options"),
-        (column("Option", names), column("Value", texts), column("Of", of, is_choice=True)),
+        "tool-options", "Options and device, as it printed them", ("option", "options"), columns
     )
     return Section(
         key="tool",
