@@ -131,13 +131,10 @@ class KeptGates:
             report = gate_runs(request, collector)
         except EnginescopeError as error:
             failure = error
-        return GateResult(
-            level="unknown" if report is None else _LEVELS.get(report.result, "inconclusive"),
-            report=report,
-            error=failure,
-            warnings=tuple(dict.fromkeys(collector.warnings)),
-            at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        )
+        level = "unknown" if report is None else _LEVELS.get(report.result, "inconclusive")
+        warnings = tuple(dict.fromkeys(collector.warnings))
+        at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return GateResult(level=level, report=report, error=failure, warnings=warnings, at=at)
 
 
 def gates(request: Request) -> Response:

@@ -168,12 +168,10 @@ class _Lottery:
             )
             for number, why in self._lost.items()
         )
-        report = lottery_report(
-            draws,
-            backend=self._request.on or self._job.backend.name,
-            duration_s=perf_counter() - self._begin + self._earlier_s,
-            notices=(*self._notices, *lost),
-        )
+        backend = self._request.on or self._job.backend.name
+        duration_s = perf_counter() - self._begin + self._earlier_s
+        notices = (*self._notices, *lost)
+        report = lottery_report(draws, backend=backend, duration_s=duration_s, notices=notices)
         try:
             SPREADS.record(self._store.path, report.spread)
         except EnginescopeError as error:
@@ -216,12 +214,9 @@ class _Lottery:
             shutil.copyfile(self._request.timing_cache, own / _PINNED)
         text = f"build {number} of {self._request.builds}"
         begin = perf_counter()
-        (run,) = build_engines(
-            (job,),
-            lambda _run: None,
-            command=self._request.command,
-            watcher=self._observer.process_watcher(text),
-        )
+        command = self._request.command
+        watcher = self._observer.process_watcher(text)
+        (run,) = build_engines((job,), lambda _run: None, command=command, watcher=watcher)
         if number == 1:
             raise_unless_ok(run)
         is_engine = run.build is not None  # whose layers its first process times

@@ -428,12 +428,10 @@ def run_rounds(
         for notice in rounds.notices():
             observer.warn(notice.message)
     named = named_sides(rounds.sides)
+    comparison = compared(rounds.sides) if all(side.measured for side in named) else None
+    is_stored = rounds.not_stored is None
     return InterleavedResult(
-        sides=named,
-        terms=terms,
-        comparison=compared(rounds.sides) if all(side.measured for side in named) else None,
-        ended=ended,
-        is_stored=rounds.not_stored is None,
+        sides=named, terms=terms, comparison=comparison, ended=ended, is_stored=is_stored
     )
 
 

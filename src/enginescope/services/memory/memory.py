@@ -149,10 +149,6 @@ def _fit(request: MemoryRequest, model: Path, observer: MeasurementObserver) -> 
             low = size
         else:
             high = size
-    return Fit(
-        dim=request.fits_dim,
-        limit_bytes=limit,
-        size=low,
-        process_bytes=found.get(low),
-        probes=tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found)),
-    )
+    dim = request.fits_dim
+    probes = tuple(Probe(size=size, process_bytes=found[size]) for size in sorted(found))
+    return Fit(dim=dim, limit_bytes=limit, size=low, process_bytes=found.get(low), probes=probes)

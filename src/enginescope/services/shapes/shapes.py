@@ -312,11 +312,8 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     if not used:
         jobs.raise_unless_ok(runs[-1])
     report = _report(job, used, request, trace)
-    return replace(
-        report,
-        notices=(*rounds.notices(), *_lost(runs), *disturbed, *report.notices),
-        **rounds.report_fields(len(used)),
-    )
+    notices = (*rounds.notices(), *_lost(runs), *disturbed, *report.notices)
+    return replace(report, notices=notices, **rounds.report_fields(len(used)))
 
 
 def _job_of(request: ShapesRequest, store: Store) -> Job:
