@@ -102,10 +102,8 @@ def application(
     app.state.gates = gates.KeptGates(store, rows, configuration.gate)
     app.state.figures, app.state.warnings = figures, KeptWarnings(runs)
     app.state.overview = Overview(rows, runs, figures, app.state.gates)
-    app.state.webhooks = hooks
-    app.state.access = access
+    app.state.access, app.state.webhooks = access, hooks
     app.state.pushes = uploads.PushLog(store.path)
-    app.state.accepts = taking.is_on
-    app.state.most_bytes = taking.most_bytes
+    app.state.accepts, app.state.most_bytes = taking.is_on, taking.most_bytes
     open_paths = (LOGIN, "/static/", *app.state.gates.public_badges)
     return Guard(RequestLimit(app), access, open_paths=open_paths)

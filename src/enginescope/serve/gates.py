@@ -208,10 +208,7 @@ _MOST_CHARACTERS = 40
 def badge_svg(name: str, level: Level) -> bytes:
     """Return a badge: a gate's name and its level in words and color."""
     label = name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
-    left, right = (
-        round(sum(_WIDTHS.get(character, _USUAL_PX) for character in text))
-        for text in (label, level)
-    )
+    left, right = (round(sum(_WIDTHS.get(c, _USUAL_PX) for c in text)) for text in (label, level))
     middle, width = left + 2 * _MARGIN_PX, left + right + 4 * _MARGIN_PX
     label, title = html.escape(label), html.escape(f"{name}: {level}")
     dark = "#3b424a"

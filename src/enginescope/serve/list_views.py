@@ -50,10 +50,9 @@ class Packed(Record, frozen=True, kw_only=True):
         every = {**self.headers, "ETag": tag, "Vary": "Accept-Encoding"}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=every)
-        if not takes_gzip:
-            return Response(gzip.decompress(self.data), media_type=self.kind, headers=every)
-        every["Content-Encoding"] = "gzip"
-        return Response(self.data, media_type=self.kind, headers=every)
+        every |= {"Content-Encoding": "gzip"} if takes_gzip else {}
+        data = self.data if takes_gzip else gzip.decompress(self.data)
+        return Response(data, media_type=self.kind, headers=every)
 
 
 def packed(data: bytes, kind: str, headers: dict[str, str], level: int = 9) -> Packed:
@@ -250,8 +249,10 @@ def runs(request: Request) -> Response:
 def run_rows(request: Request) -> tuple[RunRow, ...]:
     """Return the runs of a page of the list, and the first of the next page."""
     terms, number = _asked(request), page_number(request)
-    _check_choice("outcome", terms.get("outcome"), [one.value for one in OutcomeKind])
-    _check_choice("order", terms.get("sort"), get_args(RunOrder))
+    outcomes, orders = [kind.value for kind in OutcomeKind], get_args(RunOrder)
+    for what, name, choices in (("outcome", "outcome", outcomes), ("order", "sort", orders)):
+        if (value := terms.get(name, choices[0])) not in choices:
+            raise UsageError(f"there is no {what} {value!r}", hint=did_you_mean(value, choices))
     for day in filter(None, (terms.get("since"), terms.get("until"))):
         try:
             date.fromisoformat(day)
@@ -289,11 +290,6 @@ def _sort_link(
     others = [(name, value) for name, value in query if name != "sort"]
     way = "descending" if now in _FALLING else "ascending"
     return f"/runs?{urlencode([*others, ('sort', order)])}", way if now in orders else None
-
-
-def _check_choice(what: str, value: str | None, choices: Sequence[str]) -> None:
-    if value is not None and value not in choices:
-        raise UsageError(f"there is no {what} {value!r}", hint=did_you_mean(value, choices))
 
 
 def _median(row: RunRow) -> str:
