@@ -44,8 +44,8 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What the gate is checked against."""
         limits = self.max_regression
         by_metric = limits if isinstance(limits, dict) else {"latency": limits}
-        of = gate_records.Limit
-        terms = tuple(of(metric=name, regression_pct=pct) for name, pct in by_metric.items())
+        pairs = by_metric.items()
+        terms = tuple(gate_records.Limit(metric=name, regression_pct=pct) for name, pct in pairs)
         return copied(gate_records.GateTerms, self, limits=terms)
 
 
