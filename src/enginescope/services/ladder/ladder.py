@@ -27,15 +27,8 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, Rung, RungKey
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.declared import Param, python_function
+from enginescope.services.measurement import jobs
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import (
-    ROUNDS,
-    ModelRequest,
-    On,
-    Rounds,
-    jobs_of,
-    raise_unless_ok,
-)
 from enginescope.services.measurement.observer import MeasurementObserver, merged_notices
 from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds, used_rounds
 from enginescope.services.store_access import writable_store
@@ -46,10 +39,10 @@ _LEAST_SIDES = 2
 _WHY = {RungKey.GRAPH: ("W-NO-CUDA-GRAPH",), RungKey.LAYERS: ("W-NO-LAYERS", "W-HOST-NODE-TIMES")}
 
 
-class LadderRequest(ModelRequest, frozen=True, kw_only=True):
+class LadderRequest(jobs.ModelRequest, frozen=True, kw_only=True):
     """A model, and how to climb: the parameters of `ladder`."""
 
-    on: On = None
+    on: jobs.On = None
     mine: Annotated[
         str | float | None,
         Param(
@@ -57,7 +50,7 @@ class LadderRequest(ModelRequest, frozen=True, kw_only=True):
             metavar="TIME",
         ),
     ] = None
-    rounds: Rounds = ROUNDS
+    rounds: jobs.Rounds = jobs.ROUNDS
     streams: Annotated[
         int, Param("Number of parallel streams or requests at the last rung.", least=3, most=64)
     ] = 4
@@ -89,13 +82,13 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
     left = [
         (way, way.job_of(job))
         for way in ladder.ways
-        for job in jobs_of(replace(job_request, on=way.backend or backend), store)
+        for job in jobs.jobs_of(replace(job_request, on=way.backend or backend), store)
     ]
     pacing = Pacing(looks=(request.rounds,), profiles_each=True, seed=request.workload.seed)
     why: dict[RungKey, str] = {}
     while True:
-        jobs = tuple(job for _, job in left)
-        measured, _ = keep_rounds(jobs, pacing, job_request, store, observer)
+        side_jobs = tuple(job for _, job in left)
+        measured, _ = keep_rounds(side_jobs, pacing, job_request, store, observer)
         sides = [(way, runs) for (way, _), runs in zip(left, measured.sides, strict=True)]
         why |= _reasons(sides)
         left = [
@@ -105,7 +98,7 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
             break
     sides = [(way, runs) for way, runs in sides if any(run.is_ok for run in runs)]
     if not sides:
-        raise_unless_ok(measured.sides[0][-1])
+        jobs.raise_unless_ok(measured.sides[0][-1])
     rounds, disturbed = used_rounds([runs for _, runs in sides])
     rungs = [replace(rung, why=rung.why or why.get(rung.key)) for rung in ladder.rungs]
     figures = _figures([way for way, _ in sides], rounds)

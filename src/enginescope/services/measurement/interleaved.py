@@ -14,17 +14,10 @@ from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 from enginescope.services.declared import File, documented
+from enginescope.services.measurement import rounds
 from enginescope.services.measurement.continued import continue_jobs
 from enginescope.services.measurement.jobs import held_clocks, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import (
-    InterleavedRequest,
-    InterleavedResult,
-    Pacing,
-    looks_up_to,
-    run_rounds,
-    successful,
-)
 from enginescope.services.store_access import own_command, writable_store
 
 if TYPE_CHECKING:
@@ -39,8 +32,8 @@ PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=Non
 
 
 def compare_interleaved(
-    request: InterleavedRequest, observer: MeasurementObserver
-) -> InterleavedResult:
+    request: rounds.InterleavedRequest, observer: MeasurementObserver
+) -> rounds.InterleavedResult:
     """Measure the jobs of `request` in interleaved rounds, and compare them."""
     if not request.models:
         raise UsageError("no models to compare", hint="name two models, or one and two backends")
@@ -53,13 +46,13 @@ def compare_interleaved(
     same = same_work_text(jobs, side_labels(len(jobs)))
     if same is not None:
         observer.warn(same)
-    rounds, terms = request.rounds or LOOKS[-1], request.terms
-    plan = RoundPlan(rounds=rounds, threshold_pct=terms.threshold_pct, across=terms.across)
+    most, terms = request.rounds or LOOKS[-1], request.terms
+    plan = RoundPlan(rounds=most, threshold_pct=terms.threshold_pct, across=terms.across)
     with held_clocks(jobs, request, observer):
         if request.continues:
             return continue_jobs(jobs, request, store, observer)
-        looks, pacing = looks_up_to(rounds), Pacing(plan=plan)
-        return run_rounds(jobs, looks, terms, request, store, observer, pacing=pacing)
+        looks, pacing = rounds.looks_up_to(most), rounds.Pacing(plan=plan)
+        return rounds.run_rounds(jobs, looks, terms, request, store, observer, pacing=pacing)
 
 
 def with_process_stop(workload: Workload) -> Workload:
@@ -72,7 +65,7 @@ def paced_workload(workload: Workload) -> Workload:
     return with_process_stop(workload) if workload.stop == StopRule() else workload
 
 
-@documented(InterleavedRequest)
+@documented(rounds.InterleavedRequest)
 def bench_interleaved(*models: File, **options: Unpack[InterleavedKeywords]) -> MeasuredComparison:
     """Measure jobs in interleaved rounds, in fresh processes, until it is decided which is faster.
 
@@ -88,6 +81,8 @@ def bench_interleaved(*models: File, **options: Unpack[InterleavedKeywords]) -> 
         UsageError: Fewer than two sides, or a request that contradicts a model.
         BackendError: No process of a side succeeded; the message says why.
     """
-    asked = InterleavedRequest(models=tuple(map(Path, models)), command=own_command(), **options)
+    asked = rounds.InterleavedRequest(
+        models=tuple(map(Path, models)), command=own_command(), **options
+    )
     request = replace(asked, workload=paced_workload(asked.workload))
-    return successful(compare_interleaved(request, MeasurementObserver()))
+    return rounds.successful(compare_interleaved(request, MeasurementObserver()))

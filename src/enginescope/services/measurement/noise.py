@@ -25,14 +25,8 @@ from enginescope.judge.experiment import Ended, Standing
 from enginescope.records.run.job import Job
 from enginescope.records.verdict.noise import NoiseFloor, SelfTest
 from enginescope.services.declared import File, Param, python_function
+from enginescope.services.measurement import jobs
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import (
-    JobRequest,
-    On,
-    StoredRequest,
-    jobs_of,
-    raise_unless_ok,
-)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import Sides
 from enginescope.services.measurement.rounds import (
@@ -52,18 +46,18 @@ from enginescope.store.machine_records import FLOORS, SELF_TESTS
 MAX_TIME_S = 120.0
 
 
-class _SampleRequest(StoredRequest, frozen=True):
+class _SampleRequest(jobs.StoredRequest, frozen=True):
     model: Annotated[File | None, Param("ONNX model or engine.", usual="a small sample")] = None
 
-    def job_request(self) -> JobRequest:
+    def job_request(self) -> jobs.JobRequest:
         models = () if self.model is None else (Path(self.model),)
-        return copied(JobRequest, self, models=models, layer_profile=False)
+        return copied(jobs.JobRequest, self, models=models, layer_profile=False)
 
 
 class NoiseRequest(_SampleRequest, frozen=True, kw_only=True):
     """A job to compare with itself once; without a model, the first bundled sample."""
 
-    on: On = None
+    on: jobs.On = None
     rounds: Annotated[int, Param("Number of rounds.", least=LOOKS[0], most=INTERLEAVED_ROUNDS)] = (
         FLOOR_ROUNDS
     )
@@ -88,9 +82,11 @@ def measure_noise(request: NoiseRequest, observer: MeasurementObserver) -> Noise
     Raises as `compare_interleaved`; also `UsageError` if too few rounds count for an interval.
     """
     store = writable_store(request.store)
-    jobs = request.job_request()
-    job = jobs_of(jobs, store)[0]
-    measured = run_rounds((job, job), (request.rounds,), CompareConfig(), jobs, store, observer)
+    job_request = request.job_request()
+    job = jobs.jobs_of(job_request, store)[0]
+    measured = run_rounds(
+        (job, job), (request.rounds,), CompareConfig(), job_request, store, observer
+    )
     if measured.comparison is None:
         return NoiseResult(measured=measured)
     if measured.ended is Ended.INTERRUPTED:
@@ -138,7 +134,7 @@ _MOST_TRIED = 4 * LOOKS[0]
 class SelfTestRequest(_SampleRequest, frozen=True, kw_only=True):
     """A job to compare with itself; without a model, the first bundled sample."""
 
-    on: On = None
+    on: jobs.On = None
     rounds: Annotated[
         int, Param("Maximum number of rounds of a comparison.", least=LOOKS[0], most=MOST_ROUNDS)
     ] = LOOKS[-1]
@@ -150,7 +146,7 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
     """Compare a job with itself until the time is over; record the detection curve in the store."""
     check_pct("threshold", request.threshold_pct, 100)
     store = writable_store(request.store)
-    job = jobs_of(request.job_request(), store)[0]
+    job = jobs.jobs_of(request.job_request(), store)[0]
     begin = perf_counter()
     test = self_test_of(
         list(_compared(job, request, store, observer)),
@@ -191,12 +187,12 @@ def _compared(
             max_time_s=request.max_time_s - past,
             min_rounds=LOOKS[0] if counted < LOOKS[0] else 1,
         )
-        rounds, ended = keep_rounds((job, job), pacing, request.job_request(), store, observer)
-        sides = named_sides(rounds.sides)
+        measuring, ended = keep_rounds((job, job), pacing, request.job_request(), store, observer)
+        sides = named_sides(measuring.sides)
         for side in sides:
             if not side.measured:
-                raise_unless_ok(side.runs[-1])
-        measured += len(rounds.experiment.whole_rows())
+                jobs.raise_unless_ok(side.runs[-1])
+        measured += len(measuring.experiment.whole_rows())
         counted += len(counted_medians(sides))
         is_cut = ended in (Ended.GIVEN_UP, Ended.LATE, Ended.INTERRUPTED)
         is_enough = counted >= LOOKS[0] or measured >= _MOST_TRIED
