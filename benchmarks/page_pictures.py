@@ -100,6 +100,24 @@ def served(folder: Path) -> Iterator[str]:
         process.wait()
 
 
+def follow(folder: Path) -> None:
+    """Measure a model at ten commits, of which the seventh makes it slower."""
+    place = folder / "network"
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run((*git, "init", "--quiet", place), check=True)
+    for at in range(10):
+        shutil.copy(folder / ("new.onnx" if at < 6 else "old.onnx"), place / "network.onnx")
+        (place / "step.txt").write_text(f"{at}\n", encoding="utf-8")
+        subprocess.run((*git, "add", "."), cwd=place, check=True)
+        subprocess.run(
+            (*git, "commit", "--quiet", "--message", f"step {at}"), cwd=place, check=True
+        )
+        bench = ("enginescope", "bench", "network.onnx", "--max-time", "3s")
+        subprocess.run(
+            (*bench, "--store", folder / "h200"), cwd=place, check=True, stdout=subprocess.DEVNULL
+        )
+
+
 def photograph(tab: Tab, address: str, name: str) -> None:
     """Write what a window shows of a page, after its charts and graphs are drawn."""
     theme = "dark" if name.endswith("dark") else "light"
@@ -156,6 +174,8 @@ def main() -> None:
                     subprocess.run(words, cwd=folder, check=False, capture_output=True)
                 file, mark, anchor = page.partition("#")
                 photograph(tab, (folder / file).as_uri() + mark + anchor, name)
+            if {"home", "list"} & {*names}:
+                follow(folder)
             with served(folder) as address:
                 for name in (one for one in names if one in SERVED):
                     path = SERVED[name] + (_run_id(folder) if name == "run" else "")

@@ -108,6 +108,11 @@ class Environment(Record, frozen=True, kw_only=True):
     variables: dict[str, str] = {}
     commit: Commit | None = None
 
+    @property
+    def place(self) -> str:
+        """Names of the GPUs, else of the processor; empty: unknown."""
+        return " + ".join(one.name for one in self.devices) or self.host.cpu_model or ""
+
     def comparable_key(self) -> tuple[str | None, ...]:
         """Return what two runs must share to be compared without a second thought."""
         gpus = tuple(f"{one.name}/{one.driver}" for one in self.devices)

@@ -3,7 +3,8 @@
 import hashlib
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 from urllib.parse import quote, urlencode
@@ -17,7 +18,7 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.units import counted, format_ms, range_text, signed_pct
 from enginescope.records.run.run import OutcomeKind
-from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.history import JobHistory, LevelChange
 from enginescope.records.verdict.noise import NoiseFloor
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import jobs_apart, outcome_word
@@ -120,6 +121,10 @@ def home(request: Request) -> Response:
     picked = request.query_params.get("job")
     sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
     broken: list[str] = []
+    gates = [
+        (result.at, f"gate {name}: {result.level}", f"/gate/{quote(name)}", "", result.text)
+        for name, result in overview.gates.items()
+    ]
     running = running_suites(store)
     return page(
         request,
@@ -148,7 +153,7 @@ def home(request: Request) -> Response:
         threshold_pct=max((job.history.threshold_pct for job in overview.jobs), default=0.0),
         width=_WIDTH,
         height=_HEIGHT,
-        questions=[*_gate_lines(overview), *map(_question_line, overview.questions)],
+        questions=[*gates, *map(_question_line, overview.questions)],
         seen=_seen(overview, running),
         notices=store.notices,
         broken=broken,
@@ -185,18 +190,18 @@ def _machines(
             yield name, job.newest.created, facts, noise
 
 
-def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
+def _lines(overview: Overview, rows: Sequence[RunRow]) -> Iterator[JobLine]:
     """Yield a line for each job, and for each model, backend and batch that never succeeded."""
     newest: dict[tuple[str, str, int | None], RunRow] = {}
     for row in rows:
         newest.setdefault((row.model, row.backend, row.batch), row)
     bad = {key: row for key, row in newest.items() if row.outcome != OutcomeKind.OK.value}
-    gates, known = _gate_rows(overview), set()
+    gates, known, models = _gate_rows(overview), set(), {row.model for row in rows}
     for job in overview.jobs:
         asked = job.newest.job
         key = (job.history.model, str(asked.backend), asked.workload.batch)
         known.add(key)
-        yield _job_line(job, bad.get(key), gates)
+        yield _job_line(job, bad.get(key), gates, models - {job.history.model})
     read = overview.models
     for row in (row for key, row in bad.items() if key not in known and row.model in read):
         yield JobLine(
@@ -213,7 +218,9 @@ def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
         )
 
 
-def _job_line(job: OverviewJob, failed: RunRow | None, gates: dict[str, Gate]) -> JobLine:
+def _job_line(
+    job: OverviewJob, failed: RunRow | None, gates: dict[str, Gate], others: Set[str]
+) -> JobLine:
     history, where = job.history, job.newest.environment
     point = history.points[-1]
     own = [gates[run] for one in history.points for run in one.runs if run in gates]
@@ -232,7 +239,7 @@ def _job_line(job: OverviewJob, failed: RunRow | None, gates: dict[str, Gate]) -
         why=why,
         model=history.model,
         name=" · ".join(filter(None, (history.backend, history.case, inputs))),
-        place=(where.devices[0].name if where.devices else where.host.cpu_model) or "",
+        place=history.place,
         host=where.host.name or "",
         links=tuple(_links(job, failed)),
         tags=point.tags,
@@ -248,7 +255,7 @@ def _job_line(job: OverviewJob, failed: RunRow | None, gates: dict[str, Gate]) -
         headroom=f"{job.headroom_pct:.0f} %" if job.headroom_pct is not None else "",
         gate=gate,
         warnings=job.warnings,
-        command=_short(job.newest.command) if job.newest.command else "",
+        command=_short(job.newest.command or "", others if state == "unknown" else ()),
         unusable="unusable" if job.usability and job.usability.verdict == "not usable" else "",
     )
 
@@ -258,11 +265,11 @@ def _links(job: OverviewJob, failed: RunRow | None) -> Iterator[tuple[str, str]]
     newest = history.points[-1].runs[-1]
     if failed is not None and failed.created > job.newest.created:
         yield f"/runs/{quote(failed.id)}", "Newest run, failed"
-    yield f"/runs/{quote(newest)}", "Newest run"
     before = (change.at if change else len(history.points) - 1) - 1
     if before >= 0:
         runs = urlencode({"run": (history.points[before].runs[-1], newest)}, doseq=True)
         yield f"/compare?{runs}", f"Compare with the {'level' if change else 'session'} before"
+    yield f"/runs/{quote(newest)}", "Newest run"
     yield f"/history?{urlencode({'model': history.model})}#{anchor(history)}", "History"
     yield _runs_link(history.model)
 
@@ -277,7 +284,7 @@ def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[
     if failed is not None and failed.created > job.newest.created:
         return "look", outcome_word(failed.outcome), "the newest run did not succeed"
     if standing.kind == "worse" and change is not None:
-        return "look", "slower", change_sentence(history, change)
+        return "look", "slower", _words(history, change)
     if gate is not None and gate[2]:
         return "look", "gate fails", f"gate {gate[0]}: {gate[1]}"
     if standing.kind == "perhaps" and change is not None:
@@ -285,7 +292,7 @@ def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[
         is_worse = change.is_worse
         return ("look", "perhaps slower", why) if is_worse else ("unknown", "perhaps faster", why)
     if standing.kind == "better" and change is not None:
-        return "better", "faster", change_sentence(history, change)
+        return "better", "faster", _words(history, change)
     limit = f"{history.threshold_pct:g} %"
     if standing.kind == "same":
         return "same", "unchanged", f"the newest sessions are within {limit} of their level"
@@ -294,6 +301,13 @@ def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[
         why = f"a change of level shows in {FEWEST_POINTS} sessions or more"
         return "unknown", f"too few: {few}", why
     return "unknown", "too noisy", f"sessions vary too much to tell a change of {limit}"
+
+
+def _words(history: JobHistory, change: LevelChange) -> str:
+    """Return a change, with the commits before and after it where one is known."""
+    commits = [history.points[at].commit for at in (change.at - 1, change.at)]
+    names = " → ".join(one or "unknown" for one in commits)
+    return change_sentence(history, change) + (f": commit {names}" if any(commits) else "")
 
 
 def _spark(history: JobHistory) -> Spark | None:
@@ -313,10 +327,10 @@ def _spark(history: JobHistory) -> Spark | None:
     ]
     changes = []
     for change in (one for one in history.sure if one.at > first):
-        ends = (history.points[at].commit or "unknown" for at in (change.at - 1, change.at))
-        words = f"{change_sentence(history, change)}: commit {' → '.join(ends)}"
         kind = "worse" if change.is_worse else "better"
-        changes.append((round(_EDGE + (change.at - first - 0.5) * step, 1), kind, words))
+        changes.append(
+            (round(_EDGE + (change.at - first - 0.5) * step, 1), kind, _words(history, change))
+        )
     return line, changes
 
 
@@ -365,11 +379,6 @@ def _gate_rows(overview: Overview) -> dict[str, Gate]:
     return found
 
 
-def _gate_lines(overview: Overview) -> Iterator[QuestionLine]:
-    for name, result in overview.gates.items():
-        yield result.at, f"gate {name}: {result.level}", f"/gate/{quote(name)}", "", result.text
-
-
 def _question_line(question: Question) -> QuestionLine:
     newest, tag = question.runs[0], question.tag
     shared = set.intersection(*(set(row.tags) for row in question.runs))
@@ -398,7 +407,8 @@ def _medians(rows: Sequence[RunRow]) -> str:
     return f"medians {range_text(medians[0], medians[-1], 3)} ms"
 
 
-def _short(command: str) -> str:
+def _short(command: str, others: Collection[str] = ()) -> str:
+    """Return a command line without folders, and without the other models that it measures."""
     try:
         words = shlex.split(command)
     except ValueError:  # a quotation that does not end
@@ -406,4 +416,9 @@ def _short(command: str) -> str:
     names = [
         PurePosixPath(word).name if "/" in word and "://" not in word else word for word in words
     ]
-    return shlex.join(names[1:] if names[:1] == ["enginescope"] else names)
+    kept = [
+        name
+        for before, name in pairwise(("", *names))
+        if name not in others or before.startswith("-")
+    ]
+    return shlex.join(kept[1:] if kept[:1] == ["enginescope"] else kept)

@@ -74,9 +74,9 @@ def write_memory(file: Path, memory: Memory) -> None:
 
 def history_key(run: Run, metric: str) -> str:
     """Return what tells the history of a run from others, whatever others there are."""
-    where = run.environment
-    place = [device.name for device in where.devices] or [where.host.cpu_model or ""]
-    return hashlib.sha256(msgspec.json.encode((identity_of(run), place, metric))).hexdigest()[:32]
+    return hashlib.sha256(
+        msgspec.json.encode((identity_of(run), run.environment.place, metric))
+    ).hexdigest()[:32]
 
 
 def as_told(history: JobHistory, change: LevelChange) -> ToldChange:

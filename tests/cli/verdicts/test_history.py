@@ -216,13 +216,17 @@ def test_mistakes_are_told(store, arguments, message, capsys) -> None:
 
 def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
-    Store(tmp_path).save(process(4.0))
-    assert main(["history", "net"]) == 0
+    Store(tmp_path).save(process(4.0, n=12))
+    assert main(["history", "net", "--html", "h.html"]) == 0
+    page = Path("h.html").read_text(encoding="utf-8")
+    assert "On</strong> Xeon" in page
+    assert "W-FEW-SAMPLES in 1 of 1 newest run</td>" in page
     shown = capsys.readouterr().out
     assert "1 run in 1 session, 2026-01-01;" in shown
     assert "•" not in shown  # a chart of one point says nothing
     assert re.search(r"newest session\s+(3.9|4.0)\d+ ms", shown)
     assert "no change" not in shown
+    assert re.search(r"warnings\s+W-FEW-SAMPLES in 1 of 1 newest run", shown)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 60, 1000])

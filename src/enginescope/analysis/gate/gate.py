@@ -91,6 +91,7 @@ def gate(
         notices=(*shared.values(), *gate_notices(rows, terms), *_renamed(pairs)),
         measured=newest.created if newest else None,
         host=newest.environment.host.name if newest else None,
+        place=newest.environment.place if newest else "",
     )
 
 

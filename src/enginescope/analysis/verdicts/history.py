@@ -4,17 +4,16 @@ What of a run's surroundings can change its figures, and what differs between tw
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from enginescope.analysis.runs.run_view import Runs, RunView
 from enginescope.analysis.verdicts import job_identity
-from enginescope.analysis.verdicts.comparability import CONDITIONS, check_pct
+from enginescope.analysis.verdicts.comparability import CONDITIONS
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, figure_of, metric_unit
 from enginescope.analysis.verdicts.evidence_levels import is_printed_only
-from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.change_points import change_points, newest_against_level
 from enginescope.judge.comparison.ratio import decide
@@ -106,6 +105,8 @@ def _tensorrt(run: Run) -> str | None:
     return named or (run.tool.tool_version if run.tool else None)
 
 
+#: The newest runs whose warnings a series tells, and the series that tell any: a run takes 50 ms.
+_WARNED_RUNS, _WARNED_JOBS = 5, 4
 #: Smaller changes do not matter, unless something else is asked for.
 THRESHOLD_PCT = 2.0
 
@@ -226,6 +227,25 @@ def histories_of(
     return tuple(one for _, one in known)
 
 
+def with_warnings(
+    found: Sequence[history.JobHistory],
+    codes_of: Callable[[Sequence[str]], dict[str, tuple[str, ...]]],
+) -> tuple[history.JobHistory, ...]:
+    """Return the series, the first `_WARNED_JOBS` with the warnings about their newest runs.
+
+    Args:
+        codes_of: Returns by their ids the codes of the warnings about runs.
+    """
+    warned = [
+        replace(
+            job,
+            warnings=codes_of([run for point in job.points for run in point.runs][-_WARNED_RUNS:]),
+        )
+        for job in found[:_WARNED_JOBS]
+    ]
+    return (*warned, *found[_WARNED_JOBS:])
+
+
 def is_of_one_question(run: Run) -> bool:
     """Whether a run is of a ladder, a lottery, a load test or the like, and no plain measurement.
 
@@ -236,36 +256,10 @@ def is_of_one_question(run: Run) -> bool:
     return has_rule or (turn is not None and turn.plan is None)
 
 
-def known_histories(
-    runs: Runs,
-    metric: str = HEADLINE,
-    *,
-    threshold_pct: float = THRESHOLD_PCT,
-    sitting_s: float = job_identity.SESSION_S,
-    what: str,
-) -> tuple[history.JobHistory, ...]:
-    """Return `histories`, of which there is at least one.
-
-    Args:
-        what: Name of the runs, for the message.
-    """
-    check_pct("threshold", threshold_pct, 1_000)
-    series = histories(runs, metric, threshold_pct=threshold_pct, sitting_s=sitting_s)
-    if not series:
-        raise UsageError(
-            f"no {metric} in the runs of {what}",
-            why=f"{len(runs)} runs, none with it",
-            hint="choose another metric",
-        )
-    return series
-
-
 def _by_machine(job: job_identity.JobRuns) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = {}
     for run in job.runs:
-        where = run.environment
-        gpus = " + ".join(device.name for device in where.devices)
-        groups.setdefault(gpus or where.host.cpu_model or "", []).append(run)
+        groups.setdefault(run.environment.place, []).append(run)
     return groups
 
 
@@ -333,6 +327,7 @@ def _history(
         backend=identity.spec,
         case=label.removeprefix(f"{identity.model} · {identity.spec}").removeprefix(" · "),
         inputs=identity.inputs,
+        place=known[-1].environment.place,
         metric=metric,
         unit=metric_unit(metric),
         threshold_pct=threshold_pct,

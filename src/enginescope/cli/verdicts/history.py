@@ -113,6 +113,8 @@ def _show(found: Sequence[JobHistory]) -> None:
             print()
         show(sentence(history_text.title_text(job)))
         show(label_row("", history_text.span_text(job)))
+        if any(job.warnings.values()):
+            show(label_row("warnings", history_text.warnings_text(job)))
         if len(job.points) == 1:
             show(label_row("newest session", history_text.level_text(job, job.points[0])))
         else:

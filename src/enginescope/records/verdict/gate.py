@@ -109,7 +109,7 @@ class GateReport(Result, Record, frozen=True, kw_only=True):
         jobs: Of both sets together, counterparts once.
         notices: What holds for all rows.
         measured: When the newest of the current runs was made, UTC, ISO 8601.
-        host: Where.
+        host, place: Where, and on which GPU or processor.
     """
 
     baseline: str
@@ -119,6 +119,7 @@ class GateReport(Result, Record, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
     measured: str | None = None
     host: str | None = None
+    place: str = ""
 
     def fails(self, row: GateRow) -> bool:
         """Whether a row fails the gate."""

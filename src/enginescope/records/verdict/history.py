@@ -80,11 +80,14 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
         backend: As it is typed.
         case: What else of the label tells the job from others: its batch, shapes, mode.
         inputs: Shapes of the inputs; ``None``: unknown.
+        place: GPU or processor; empty: unknown.
         points: The oldest first.
         newest: The newest two sessions ÷ those before them in their level; ``None``: too few.
         failed: Runs of the job that have no figure because they failed.
         evidence: What the verdicts on its levels rest on.
         command: The command line that made the newest run.
+        warnings: Codes of the warnings about each of the newest runs, by its id; empty: not
+            looked at.
     """
 
     label: str
@@ -92,6 +95,7 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     backend: str
     case: str
     inputs: str | None = None
+    place: str = ""
     metric: str
     unit: str
     threshold_pct: float
@@ -102,6 +106,7 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     failed: int = 0
     evidence: EvidenceLevel | None = None
     command: str | None = None
+    warnings: dict[str, tuple[str, ...]] = {}
 
     @property
     def sure(self) -> tuple[LevelChange, ...]:

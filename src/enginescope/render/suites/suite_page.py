@@ -160,6 +160,7 @@ def suite_page(
     known = [(row.cell.key, (runs or {}).get(row.run or "")) for row in result.rows]
     own = {key: address or f"#cell-{key}" for key, address in known}
     matrix = matrix_table(result, own)
+    places = _several(row.gpu for row in result.rows) or _several(row.cpu for row in result.rows)
     whole = suite_files(result)
     files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}
     missing = " and ".join(name for name in whole if name not in files)
@@ -174,7 +175,7 @@ def suite_page(
         answer=suite_answer(result),
         steps=[*next_steps(result)],
         mode=result.plan.suite.mode,
-        about=f"{result.name} · {counts_sentence(result)}",
+        about=" · ".join(filter(None, (result.name, counts_sentence(result), places))),
         facts=_facts(result),
         explained=explained(result),
         notices=result.notices,

@@ -115,6 +115,7 @@ def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     return stated(
         ("baseline", report.baseline),
         ("current", "; ".join(differences)),
+        ("on", report.place),
         ("limits", limits),
         ("checked", checked_text(report)),
         ("evidence", levels_text(row.verdict for row in report.rows)),

@@ -30,7 +30,7 @@ from enginescope.render.verdicts.verdict_phrases import title_of, value_text
 
 #: What brackets and bars of a session are.
 _ENDS = "lowest to highest run of a session; of a single run its 95 % CI"
-_JOB_HEADERS = ("job", "newest session", "change", "sessions", "newest runs", "command")
+_JOB_HEADERS = ("job", "newest session", "change", "sessions", "warnings", "newest runs", "command")
 
 
 def history_page(
@@ -92,17 +92,20 @@ def _part(
         numbers=_JOB_HEADERS[1:4],
         below=_JOB_HEADERS[-1],
     )
-    title, doubtful = history.title_text(*jobs), (job for job in jobs if job.doubt)
+    title, places = (
+        history.title_text(*jobs),
+        filter(None, dict.fromkeys(job.place for job in jobs)),
+    )
+    doubts = (
+        (history.case_name(job), history.history_rows(job)[-1][1]) for job in jobs if job.doubt
+    )
     return Part(
         key=key,
         title=f"{jobs[0].model} · {jobs[0].backend}",
         answer=f"{title[:1].upper()}{title[1:]}",
-        facts=tuple(
-            (
-                "open",
-                f"{history.case_name(job)}: {history.history_rows(job)[-1][1]}".replace("\n", "; "),
-            )
-            for job in doubtful
+        facts=(
+            *stated(("on", " and ".join(places))),
+            *(("open", f"{name}: {text}".replace("\n", "; ")) for name, text in doubts),
         ),
         tables=(*((changes,) if changes.rows else ()), table),
         charts=history_charts(jobs, key=key, title=f"{title_of(jobs[0].metric)} of each session"),
@@ -123,6 +126,7 @@ def _row(job: JobHistory, runs: Mapping[str, str], said: Sequence[str]) -> tuple
         history.level_text(job, newest),
         change,
         f"{len(job.points):,}",
+        history.warnings_text(job),
         Markup(" ").join(
             link(runs[run], run[:8]) if run in runs else run[:8] for run in newest.runs[-3:]
         ),

@@ -1,7 +1,9 @@
 """A job's history in words, on the terminal with a plot of dots, and as JSON."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from math import log
 from string import ascii_uppercase
 
@@ -196,6 +198,14 @@ def _percent(ratio: float) -> str:
 
 #: Columns of the table of changes.
 HEADERS = ("", "changes of level, and what changed with them")
+
+
+def warnings_text(found: JobHistory) -> str:
+    """Return ``W-STEAL in 1 of 4 newest runs``."""
+    counts = Counter(chain.from_iterable(found.warnings.values())).most_common()
+    told = ", ".join(f"{code} in {count}" for code, count in counts)
+    newest = counted(len(found.warnings), "newest run")
+    return f"{f'{told} of' if told else 'none in'} {newest}" if found.warnings else "not looked at"
 
 
 def level_text(found: JobHistory, point: HistoryPoint) -> str:

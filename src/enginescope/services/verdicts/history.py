@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from os import PathLike
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import check_pct
 from enginescope.analysis.verdicts.compared_figures import check_metric
-from enginescope.analysis.verdicts.history import known_histories
+from enginescope.analysis.verdicts.history import histories, with_warnings
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
@@ -39,6 +40,7 @@ class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
 def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHistory, ...]:
     """Return the series of each job and machine, the longest first."""
     metric = check_metric(request.metric)
+    check_pct("threshold", request.threshold_pct, 1_000)
     if not request.sitting_s >= 0:
         raise UsageError(f"sitting_s {request.sitting_s:g}", why="not a duration in seconds")
     if request.last is not None and request.last < 1:
@@ -53,13 +55,24 @@ def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHist
             tag=request.tag,
             last=request.last,
         )
-    return known_histories(
-        runs,
-        metric,
-        threshold_pct=request.threshold_pct,
-        sitting_s=request.sitting_s,
-        what=request.model or "these views",
+    found = histories(
+        runs, metric, threshold_pct=request.threshold_pct, sitting_s=request.sitting_s
     )
+    if not found:
+        raise UsageError(
+            f"no {metric} in the runs of {request.model or 'these views'}",
+            why=f"{len(runs)} runs, none with it",
+            hint="choose another metric",
+        )
+    known = {run.id: run for run in runs}
+
+    def codes_of(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        every = ((run, RunView(known[run]).notices) for run in ids)
+        return {
+            run: (*{one.code: 0 for one in said if one.level == "warning"},) for run, said in every
+        }
+
+    return with_warnings(found, codes_of)
 
 
 def history(
