@@ -125,8 +125,8 @@ def test_many_and_few_models_are_counted_by_their_winner() -> None:
     rows = [of(model, spec, ms) for model in "ab" for spec, ms in (("ort-cpu", 9.0), ("trt", 1.0))]
     lead = [of("c", "trt", 2.0), of("c", "ort-cpu", 2.0 * 1.001), of("d", "trt", 1.0)]
     assert suite_answer(result([*rows, *lead])).fastest == (
-        "trt is fastest for 2 of 4 models (9.00 × as fast as the next backend; 95 % CI 8.39 … 9.66), "
-        "inconclusive for 1, only one backend for 1"
+        "trt is fastest for 2 of 4 models (9.00 × as fast as the next backend; "
+        "95 % CI 8.39 … 9.66), inconclusive for 1, only one backend for 1"
     )
     command = "enginescope compare rb-ort-cpu-N rb-trt-None"
     assert tuple(next_steps(result(rows))) == (f"what explains the lead for b: {command}",)
