@@ -119,15 +119,15 @@ def _show(found: Sequence[JobHistory]) -> None:
             show(label_row("newest session", history_text.level_text(job, job.points[0])))
         else:
             print("", *history_text.history_plot(job, width=width), sep="\n")
-        rows = history_text.history_rows(job)
-        if rows:
+        if rows := history_text.history_rows(job):
             print()
             show(table(history_text.HEADERS, rows))
     if options:
         show(label_row("options", options))
     if len(found) > _SHOWN:
-        jobs = counted(len(found) - _SHOWN, "more job")
-        note(f"… and {jobs}; --on BACKEND, --html FILE or --json")
+        note(
+            f"… and {counted(len(found) - _SHOWN, 'more job')}; --on BACKEND, --html FILE or --json"
+        )
 
 
 def _steps(
