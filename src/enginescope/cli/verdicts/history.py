@@ -124,10 +124,8 @@ def _show(found: Sequence[JobHistory]) -> None:
             show(table(history_text.HEADERS, rows))
     if options:
         show(label_row("options", options))
-    if len(found) > _SHOWN:
-        note(
-            f"… and {counted(len(found) - _SHOWN, 'more job')}; --on BACKEND, --html FILE or --json"
-        )
+    if (more := len(found) - _SHOWN) > 0:
+        note(f"… and {counted(more, 'more job')}; --on BACKEND, --html FILE or --json")
 
 
 def _steps(
