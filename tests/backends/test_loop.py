@@ -1,15 +1,20 @@
 import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
 
-from enginescope.backends import loop
-from enginescope.backends.base import ProgressSink
+from enginescope.backends import loop, stepwise
+from enginescope.backends.base import Feeds, Measured, ProgressSink
+from enginescope.backends.fake import FakeSession
 from enginescope.backends.loop import Step, StepRecorder
+from enginescope.core.errors import BackendError
 from enginescope.judge.samples import Samples
+from enginescope.probe.host import peak_rss_bytes
+from enginescope.records.plan.plan import Profile
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import StopRule, WarmUp
+from enginescope.records.run.job import BackendSpec, Job, StopRule, Subject, WarmUp, Workload
 from enginescope.records.run.run import StopReport, WarmUpReport
 
 
@@ -44,7 +49,7 @@ def warm_up(step: Step, rule: WarmUp, sink: ProgressSink) -> tuple[WarmUpReport,
 
 
 def ignore(_: Progress) -> None:
-    pass
+    """Report nothing."""
 
 
 def test_exactly_so_many_iterations(monkeypatch) -> None:
@@ -92,14 +97,12 @@ def test_noise_runs_into_the_time_limit(monkeypatch) -> None:
 
 
 def test_slow_models_get_their_samples_but_not_without_end(monkeypatch) -> None:
-    report, samples = timed_loop(
-        steady(monkeypatch, 200.0).step, StopRule(max_time_ms=5_000), ignore
-    )
+    clock = steady(monkeypatch, 200.0)
+    report, samples = timed_loop(clock.step, StopRule(max_time_ms=5_000), ignore)
     assert report.rule in ("max_time", "precision")
     assert len(samples) >= 100  # 20 s, although 5 s were the wish
-    report, samples = timed_loop(
-        steady(monkeypatch, 1_000.0).step, StopRule(max_time_ms=2_000), ignore
-    )
+    clock = steady(monkeypatch, 1_000.0)
+    report, samples = timed_loop(clock.step, StopRule(max_time_ms=2_000), ignore)
     assert report.rule == "hard_limit"
     assert len(samples) < 20
 
@@ -224,7 +227,63 @@ def test_untimed_calls_cost_little_and_slow_requests_get_none(monkeypatch) -> No
     clock = steady(monkeypatch, 30.0)
     _, samples = timed_loop(clock.step, StopRule(duration_ms=3_000), ignore)
     assert clock.calls == len(samples)
-    for ms, most in ((0.006, 0.03), (1.0, 0.03), (9.0, 0.11)):
+    for ms, duration_ms, most in ((0.006, 1_000, 0.03), (1.0, 3_000, 0.03), (9.0, 3_000, 0.11)):
         clock = steady(monkeypatch, ms)
-        _, samples = timed_loop(clock.step, StopRule(duration_ms=3_000), ignore)
+        _, samples = timed_loop(clock.step, StopRule(duration_ms=duration_ms), ignore)
         assert clock.calls <= (1 + most) * len(samples)
+
+
+JOB = Job(
+    subject=Subject(name="nothing", kind="synthetic"),
+    backend=BackendSpec(name="fake", options={"latency_us": "20"}),
+    workload=Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5)),
+)
+
+
+def measured_with(profile_pass, open_session=FakeSession) -> Measured:
+    feeds = Feeds(arrays={"x": np.zeros((1, 3, 8, 8), np.float32)}, batch=1)
+    return stepwise.measure(JOB, open_session, lambda _: feeds, lambda _: None, profile_pass)
+
+
+@pytest.mark.parametrize("error", [BackendError("profiling", why="disk full"), MemoryError("full")])
+def test_a_failed_layer_pass_keeps_what_is_measured(error) -> None:
+    def fail(job, arrays):
+        raise error
+
+    measured = measured_with(fail)
+    assert len(measured.samples[0]) == 5
+    assert measured.profile is None
+    (notice,) = [one for one in measured.notices if one.code == "W-NO-LAYERS"]
+    assert "full" in notice.message
+    assert [phase.name for phase in measured.phases][-1] == "steady_state"
+
+
+def test_the_timed_session_is_gone_before_the_layer_pass() -> None:
+    opened, seen = [], []
+
+    def open_session(job: Job) -> FakeSession:
+        session = FakeSession(job)
+        opened.append(weakref.ref(session))
+        return session
+
+    def look(job, arrays):
+        gc.collect()
+        seen.append(opened[0]())
+        return Profile(source="fake", layers=(), iterations=1), ()
+
+    assert measured_with(look, open_session).profile is not None
+    assert seen == [None]
+
+
+def test_peak_memory_is_that_of_the_timing() -> None:
+    hoard = []
+
+    def fill(job, arrays):
+        hoard.append(np.ones(64 << 20, np.uint8))
+        return Profile(source="fake", layers=(), iterations=1), ()
+
+    before = peak_rss_bytes()
+    measured = measured_with(fill)
+    assert before is not None
+    assert measured.peak_memory_bytes is not None
+    assert measured.peak_memory_bytes < before + (32 << 20)

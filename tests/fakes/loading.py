@@ -1,6 +1,6 @@
 """Using the fakes: in this process through a fixture's context, in others through PYTHONPATH.
 
-Every load is a fresh device and a fresh TensorRT: nothing is shared between two tests.
+Every load is a new device, and modules as they were before a test changed them.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +18,8 @@ FOLDER = Path(__file__).resolve().parent
 SITE = FOLDER / "site"
 VERSIONS = ("8.6.0", "10.16.1", "11.4.0")
 _OURS = ("tensorrt", "cuda", "fake_device", "recorded_symbols")
+#: Version -> its modules, and what each of them held when it was imported.
+_MODULES: dict[str, dict[str, tuple[ModuleType, dict[str, Any]]]] = {}
 
 
 def paths(version: str) -> tuple[str, ...]:
@@ -37,7 +39,7 @@ def environment(version: str, fault: str = "") -> dict[str, str]:
 
 @contextmanager
 def loaded(version: str = "10.16.1", fault: str = "") -> Iterator[Any]:
-    """Import the fakes anew, ``trt``, ``cuda`` and ``device``; forget them at the end."""
+    """Import the fakes, ``trt``, ``cuda`` and ``device``; forget them at the end."""
     kept = {name: one for name, one in sys.modules.items() if _is_ours(name)}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(version, fault).items():
@@ -46,12 +48,20 @@ def loaded(version: str = "10.16.1", fault: str = "") -> Iterator[Any]:
             patch.syspath_prepend(path)
         _forget()
         try:
-            yield SimpleNamespace(
+            for name, (module, before) in _MODULES.get(version, {}).items():
+                vars(module).clear()
+                vars(module).update(before)
+                sys.modules[name] = module
+            found = SimpleNamespace(
                 trt=import_module("tensorrt"),
                 cuda=import_module("cuda.bindings.runtime"),
                 driver=import_module("cuda.bindings.driver"),
                 device=import_module("fake_device.device").DEVICE,
             )
+            ours = {name: one for name, one in sys.modules.items() if _is_ours(name)}
+            _MODULES.setdefault(version, {name: (one, {**vars(one)}) for name, one in ours.items()})
+            found.device.reset()
+            yield found
         finally:
             _forget()
             sys.modules.update(kept)

@@ -184,8 +184,8 @@ def test_the_device_tells_what_it_is(gpu) -> None:
     rt = gpu.rt
     properties = gpu.ok(rt.cudaGetDeviceProperties(0))
     assert (properties.name, properties.major, properties.minor) == (b"Fake H200", 9, 0)
-    attribute = rt.cudaDeviceAttr.cudaDevAttrL2CacheSize
-    assert gpu.ok(rt.cudaDeviceGetAttribute(attribute, 0)) == properties.l2CacheSize
+    attribute = rt.cudaDeviceAttr.cudaDevAttrClockRate
+    assert gpu.ok(rt.cudaDeviceGetAttribute(attribute, 0)) == 1_980_000  # kHz
 
 
 def test_what_is_left_can_be_seen(fake, gpu) -> None:

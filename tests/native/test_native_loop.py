@@ -1,6 +1,8 @@
 """The library, its programs, and what is said where it is not there."""
 
 import re
+import subprocess
+import sys
 import threading
 from time import perf_counter_ns
 
@@ -8,19 +10,11 @@ import numpy as np
 import pytest
 
 from enginescope.backends import native_loop
-from enginescope.backends.native_loop import (
-    Kind,
-    NativeSteps,
-    Program,
-    Turn,
-    library,
-    python_notice,
-    require_native,
-)
+from enginescope.backends.native_loop import Kind, NativeSteps, Program, Turn, library
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.core.errors import UnsupportedError
 from enginescope.records.run.load_and_contention import LoadRule
-from tests.native.conftest import ROOT
+from tests.native.conftest import ROOT, compiled
 
 SOURCE = ROOT / "native" / "loop.c"
 
@@ -38,6 +32,23 @@ def test_the_source_is_small_and_has_the_same_kinds() -> None:
     headers = set(re.findall(r"#include <(.*)>", text))
     assert headers == {"dlfcn.h", "stdint.h", "stdlib.h", "string.h", "time.h"}
     assert '#include "' not in text
+
+
+@pytest.mark.parametrize(("compiler", "said"), [("false", "ended with 1"), ("none/cc", "none/cc")])
+def test_a_c_compiler_that_fails_is_named(tmp_path, monkeypatch, compiler, said) -> None:
+    monkeypatch.setenv("CC", compiler)
+    script = ROOT / "native" / "compile.py"
+    command = [sys.executable, script, SOURCE, tmp_path / "loop"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "CompileError" in done.stderr
+    assert said in done.stderr
+
+
+def test_the_library_names_no_other_library(tmp_path) -> None:
+    library = compiled(SOURCE, tmp_path / "loop")
+    assert b"libcuda" not in library.read_bytes()
+    assert b"libonnxruntime" not in library.read_bytes()
 
 
 def test_its_clock_is_pythons(loop) -> None:
@@ -90,29 +101,19 @@ def test_a_stretch_ends_at_a_long_gap(loop) -> None:
     assert load._end_of_stretch(due, 390) == 400
 
 
-def test_a_library_of_another_version_is_refused(loop, monkeypatch) -> None:
+def test_a_library_of_another_version_or_none_is_named(loop, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(native_loop, "_VERSION", 99)
     library.cache_clear()
     with pytest.raises(UnsupportedError, match="version 1, not 99"):
         library()
-
-
-def test_without_a_library_the_reason_and_the_next_step_are_said(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(native_loop, "LIBRARY", tmp_path / "none")
-    library.cache_clear()
-    try:
-        with pytest.raises(UnsupportedError) as caught:
-            library()
-    finally:
-        library.cache_clear()
-    notice = python_notice(caught.value, "it costs", None)
+    with pytest.raises(UnsupportedError) as caught:
+        library()
+    notice = native_loop.python_notice(caught.value, "it costs", None)
     assert "timed from Python" in notice.message
     assert "ziglang" in notice.message
     with pytest.raises(UnsupportedError):
-        python_notice(caught.value, "it costs", "native")
-
-
-def test_what_was_asked_for_is_the_reason() -> None:
+        native_loop.python_notice(caught.value, "it costs", "native")
     with pytest.raises(UnsupportedError, match="as requested"):
-        require_native("python", None)
-    require_native(None, None)
+        native_loop.require_native("python", None)
+    native_loop.require_native(None, None)

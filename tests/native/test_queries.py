@@ -36,19 +36,17 @@ def cuda_of(driver: FakeDriver) -> Any:
 
 def lane_of(driver: FakeDriver, cuda: Any, graphs: int = 1) -> Any:
     fed, computing, answering = (driver.handle() for _ in range(3))
-    copy = cuda.runtime.cudaMemcpyAsync
+    copy, launch = cuda.runtime.cudaMemcpyAsync, cuda.runtime.cudaGraphLaunch
 
     def request() -> None:
-        cuda.runtime.cudaGraphLaunch(lane.launches[0][1][0], computing)
+        launch(lane.launches[0][1][0], computing)
         cuda.runtime.cudaStreamSynchronize(computing)
 
     lane = SimpleNamespace(
         input_stream=fed,
         compute_stream=computing,
         output_stream=answering,
-        launches=[
-            (cuda.runtime.cudaGraphLaunch, (driver.handle(), computing)) for _ in range(graphs)
-        ],
+        launches=[(launch, (driver.handle(), computing)) for _ in range(graphs)],
         h2d=lambda index=0: [partial(copy, 1, 2, 4, "in", fed)],
         d2h=lambda: [partial(copy, 3, 4, 4, "out", answering)],
         request=request,
@@ -144,7 +142,7 @@ def test_a_round_trip_has_the_same_calls_and_parts(driver, fields) -> None:
     assert np.median(native["latency"]) >= np.median(native["gpu_compute"])
 
 
-def test_a_call_that_fails_and_another_context_are_refused(driver) -> None:
+def test_a_call_that_fails_another_context_and_a_missing_driver_are_named(driver) -> None:
     recorder = throughput(driver, NativeThroughput)
     driver.reset(fail_at=40)
     with pytest.raises(BackendError, match=r"cudaError700 \("):
@@ -152,8 +150,5 @@ def test_a_call_that_fails_and_another_context_are_refused(driver) -> None:
     recorder._program._chunk.context = 12_345
     with pytest.raises(BackendError):
         recorder.run(1)
-
-
-def test_a_missing_driver_is_a_reason(loop) -> None:
     with pytest.raises(UnsupportedError, match="libnone"):
         cuda_context("libnone.so.1")

@@ -57,7 +57,8 @@ def use(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
                 monkeypatch.setenv(name, text)
             fake = stack.enter_context(loading.loaded(version, fault))
             sys.modules["fake_device.timeline"].time = clock
-            sys.modules["fake_device.handles"].PROPERTIES["l2CacheSize"] = L2_BYTES
+            properties = sys.modules["fake_device.handles"].PROPERTIES
+            monkeypatch.setitem(properties, "l2CacheSize", L2_BYTES)
             return fake
 
         # a real GPU of this machine is none of the stand-in's

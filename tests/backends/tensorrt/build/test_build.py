@@ -296,7 +296,7 @@ def test_a_build_out_of_memory_is_that(use, perceptron, engines, monkeypatch) ->
     fake = use()
 
     def refuses(builder, network, config):
-        builder.logger.log(fake.trt.ILogger.ERROR, "Error Code 2: OutOfMemory (no reason)")
+        builder._logger.log(fake.trt.ILogger.ERROR, "Error Code 2: OutOfMemory (no reason)")
 
     monkeypatch.setattr(fake.trt.Builder, "build_serialized_network", refuses)
     with pytest.raises(MemoryError, match=r"perceptron.*: .*OutOfMemory.*; the GPU's memory was"):
@@ -307,7 +307,7 @@ def test_too_little_memory_for_a_tactic_is_named(use, perceptron, engines, monke
     fake = use()
 
     def refuses(builder, network, config):
-        say = builder.logger.log
+        say = builder._logger.log
         say(fake.trt.ILogger.WARNING, "Device memory is insufficient to use tactic.")
         say(fake.trt.ILogger.ERROR, "Could not find any implementation for node conv1.")
 

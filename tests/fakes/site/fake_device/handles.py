@@ -1,9 +1,45 @@
-"""Handles and structures of the CUDA runtime as cuda-bindings shows them."""
+"""Errors, enumerations, handles and constants of the CUDA runtime, with their recorded values."""
+# ruff: noqa: N801, N816  # CUDA's names
+
+from __future__ import annotations
 
 import ctypes
 from typing import Any
 
+import recorded_symbols
 from fake_device.settings import total_bytes
+
+_RECORDED = recorded_symbols.read(recorded_symbols.CUDA)
+CONSTANTS: dict[str, int] = _RECORDED["constants"]
+TEXTS: dict[str, str] = _RECORDED["error_strings"]
+
+
+class FastEnum(int):
+    """An enumeration as cuda-bindings has it: an int with a name, not subscriptable."""
+
+    name: str
+
+    def __new__(cls, value: int) -> FastEnum:
+        for member in cls.__dict__.values():
+            if type(member) is cls and int(member) == int(value):
+                return member
+        raise ValueError(f"{value} is not a valid {cls.__name__}")
+
+    value = property(int)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}.{self.name}: {int(self)}>"
+
+    __str__ = int.__repr__
+
+
+def fast_enum(name: str) -> type[FastEnum]:
+    cls = type(name, (FastEnum,), {})
+    for member, value in recorded_symbols.cuda_surface().enums[name].items():
+        made = int.__new__(cls, value)
+        made.name = member
+        setattr(cls, member, made)
+    return cls
 
 
 class Handle:
@@ -31,6 +67,16 @@ def handle_class(name: str, shown: str) -> type[Handle]:
     return type(name, (Handle,), {"_shown": shown})
 
 
+cudaError_t = fast_enum("cudaError_t")
+cudaMemcpyKind = fast_enum("cudaMemcpyKind")
+cudaStreamCaptureMode = fast_enum("cudaStreamCaptureMode")
+cudaDeviceAttr = fast_enum("cudaDeviceAttr")
+cudaStream_t = handle_class("cudaStream_t", "CUstream")
+cudaEvent_t = handle_class("cudaEvent_t", "CUevent")
+cudaGraph_t = handle_class("cudaGraph_t", "CUgraph")
+cudaGraphExec_t = handle_class("cudaGraphExec_t", "CUgraphExec")
+
+
 def address_of(value: Any) -> int:
     """Return the number of an address, a handle, a buffer, or ``None``."""
     if value is None:
@@ -54,42 +100,19 @@ PROPERTIES: dict[str, Any] = {
     "minor": 0,
     "l2CacheSize": 60 << 20,
     "multiProcessorCount": 132,
-    "persistingL2CacheMaxSize": 32 << 20,
-    "integrated": 0,
     "memoryBusWidth": 6016,
     "ECCEnabled": 1,
     "sharedMemPerMultiprocessor": 228 << 10,
-    "warpSize": 32,
-    "pciBusID": 1,
-    "pciDeviceID": 0,
-    "pciDomainID": 0,
-    "asyncEngineCount": 3,
-    "managedMemory": 1,
-    "concurrentManagedAccess": 1,
-    "unifiedAddressing": 1,
 }
-#: cudaDeviceAttr -> value, of what is no property; kHz
-CLOCKS = {"cudaDevAttrClockRate": 1_980_000, "cudaDevAttrMemoryClockRate": 3_201_000}
-#: cudaDeviceAttr -> property
+#: cudaDeviceAttr -> value: bytes, kHz.
 ATTRIBUTES = {
-    "cudaDevAttrL2CacheSize": "l2CacheSize",
-    "cudaDevAttrMultiProcessorCount": "multiProcessorCount",
-    "cudaDevAttrMaxPersistingL2CacheSize": "persistingL2CacheMaxSize",
-    "cudaDevAttrComputeCapabilityMajor": "major",
-    "cudaDevAttrComputeCapabilityMinor": "minor",
-    "cudaDevAttrIntegrated": "integrated",
-    "cudaDevAttrGlobalMemoryBusWidth": "memoryBusWidth",
-    "cudaDevAttrMaxSharedMemoryPerMultiprocessor": "sharedMemPerMultiprocessor",
-    "cudaDevAttrEccEnabled": "ECCEnabled",
-    "cudaDevAttrWarpSize": "warpSize",
-    "cudaDevAttrAsyncEngineCount": "asyncEngineCount",
-    "cudaDevAttrManagedMemory": "managedMemory",
-    "cudaDevAttrConcurrentManagedAccess": "concurrentManagedAccess",
-    "cudaDevAttrUnifiedAddressing": "unifiedAddressing",
+    "cudaDevAttrMaxPersistingL2CacheSize": 32 << 20,
+    "cudaDevAttrClockRate": 1_980_000,
+    "cudaDevAttrMemoryClockRate": 3_201_000,
 }
 
 
-class cudaDeviceProp:  # noqa: N801  # cuda-bindings' name
+class cudaDeviceProp:
     def __init__(self) -> None:
         self.totalGlobalMem = total_bytes()
         for name, value in PROPERTIES.items():

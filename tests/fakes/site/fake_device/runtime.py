@@ -1,30 +1,113 @@
 """The functions of the CUDA runtime."""
 # ruff: noqa: N802, N803  # CUDA's names
 
+import ctypes
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from fake_device import copies
-from fake_device.calls import call, wanted
+from fake_device import handles
 from fake_device.device import DEVICE
-from fake_device.errors import TEXTS
-from fake_device.errors import Error as cudaError_t
-from fake_device.handles import ATTRIBUTES, CLOCKS, PROPERTIES, address_of, cudaDeviceProp
-from fake_device.names import (
-    CONSTANTS,
-    cudaDeviceAttr,
-    cudaEvent_t,
-    cudaGraph_t,
-    cudaGraphExec_t,
-    cudaStream_t,
-    cudaStreamCaptureMode,
-)
+from fake_device.handles import CONSTANTS, address_of, cudaError_t
 from fake_device.settings import device_count, total_bytes
-from fake_device.timeline import Node
+from fake_device.timeline import Node, Stream
 
 _OK = cudaError_t.cudaSuccess
 _INVALID = cudaError_t.cudaErrorInvalidValue
 _BAD_HANDLE = cudaError_t.cudaErrorInvalidResourceHandle
 _NOT_READY = cudaError_t.cudaErrorNotReady
+_LATENCY_NS = 2_000
+_BYTES_PER_NS = 25  # PCIe, roughly
+#: What each kind asks of (destination, source): True for the device's memory.
+_SIDES = {
+    "cudaMemcpyHostToHost": (False, False),
+    "cudaMemcpyHostToDevice": (True, False),
+    "cudaMemcpyDeviceToHost": (False, True),
+    "cudaMemcpyDeviceToDevice": (True, True),
+}
+
+
+def wanted(value: Any) -> int:
+    """Return a number; as cuda-bindings, refuse what is none."""
+    if not isinstance(value, int):
+        raise TypeError("an integer is required")
+    return int(value)
+
+
+def call(
+    values: int = 0, *, waits: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., tuple[Any, ...]]]:
+    """Make a function that returns an error or values one that returns CUDA's tuple.
+
+    Args:
+        values: How many follow the error; they are ``None`` if the call failed.
+        waits: It may wait for the device: a capture that goes on is invalid afterwards.
+    """
+
+    def made(function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+        @functools.wraps(function)
+        def called(*arguments: Any) -> tuple[Any, ...]:
+            found = DEVICE.absent() or _capture_error(waits)
+            if found is None:
+                DEVICE.timeline.settle()
+                found = DEVICE.timeline.failed or function(*arguments)
+            if not isinstance(found, cudaError_t):
+                return (cudaError_t.cudaSuccess, *(found if values > 1 else (found,)))
+            if found and found is not cudaError_t.cudaErrorNotReady:
+                DEVICE.last_error = found
+            return (found, *([None] * values))
+
+        return called
+
+    return made
+
+
+def _capture_error(waits: bool) -> cudaError_t | None:
+    streams = DEVICE.timeline.streams.values() if waits else ()
+    capturing = [one for one in streams if one.capture is not None]
+    for one in capturing:
+        one.invalidated = True
+    return cudaError_t.cudaErrorStreamCaptureUnsupported if capturing else None
+
+
+def _allowed(address: int, nbytes: int, device: bool) -> bool:
+    memory = DEVICE.memory
+    return memory.on_device(address, nbytes) if device else memory.on_host(address, nbytes)
+
+
+def _either(address: int, nbytes: int) -> bool:
+    return any(_allowed(address, nbytes, side) for side in (True, False))
+
+
+def _copy(to: int, source: int, nbytes: int, kind: Any, stream: Stream) -> cudaError_t | None:
+    """Enqueue a copy; return what is wrong with it."""
+    sides = _SIDES[handles.cudaMemcpyKind(kind).name]
+    if not (_allowed(to, nbytes, sides[0]) and _allowed(source, nbytes, sides[1])):
+        return _INVALID
+
+    def move() -> cudaError_t | None:
+        if not (_either(to, nbytes) and _either(source, nbytes)):  # freed since
+            return cudaError_t.cudaErrorIllegalAddress
+        ctypes.memmove(to, source, nbytes)
+        return None
+
+    DEVICE.timeline.enqueue(stream, Node(_LATENCY_NS + nbytes // _BYTES_PER_NS, move))
+    return None
+
+
+def _fill(address: int, value: int, nbytes: int, stream: Stream) -> cudaError_t | None:
+    """Enqueue a fill of the device's memory; return what is wrong with it."""
+    if not _allowed(address, nbytes, device=True):
+        return _INVALID
+
+    def write() -> cudaError_t | None:
+        if not _allowed(address, nbytes, device=True):
+            return cudaError_t.cudaErrorIllegalAddress
+        ctypes.memset(address, value & 0xFF, nbytes)
+        return None
+
+    DEVICE.timeline.enqueue(stream, Node(_LATENCY_NS + nbytes // 1000, write))
+    return None
 
 
 # device
@@ -47,18 +130,14 @@ def cudaSetDevice(device: int) -> Any:
 def cudaGetDeviceProperties(device: int) -> Any:
     if not 0 <= wanted(device) < device_count():
         return cudaError_t.cudaErrorInvalidDevice
-    return cudaDeviceProp()
+    return handles.cudaDeviceProp()
 
 
 @call(1)
 def cudaDeviceGetAttribute(attr: Any, device: int) -> Any:
     if not 0 <= wanted(device) < device_count():
         return cudaError_t.cudaErrorInvalidDevice
-    asked = cudaDeviceAttr(attr).name
-    if asked in CLOCKS:
-        return CLOCKS[asked]
-    name = ATTRIBUTES.get(asked)
-    return PROPERTIES[name] if name is not None else _INVALID
+    return handles.ATTRIBUTES.get(handles.cudaDeviceAttr(attr).name, _INVALID)
 
 
 @call(waits=True)
@@ -79,7 +158,7 @@ def cudaGetErrorName(error: Any) -> tuple[Any, bytes]:
 
 def cudaGetErrorString(error: Any) -> tuple[Any, bytes]:
     name = cudaGetErrorName(error)[1].decode()
-    return _OK, TEXTS.get(name, "unrecognized error code").encode()
+    return _OK, handles.TEXTS.get(name, "unrecognized error code").encode()
 
 
 # memory
@@ -97,18 +176,18 @@ def _allocate(size: int, kind: str) -> Any:
     return cudaError_t.cudaErrorMemoryAllocation if block is None else block.address
 
 
-@call(1, unsafe_in_capture=True)
+@call(1, waits=True)
 def cudaMalloc(size: int) -> Any:
     return _allocate(size, "device")
 
 
-@call(1, unsafe_in_capture=True)
+@call(1, waits=True)
 def cudaMallocManaged(size: int, flags: int) -> Any:
     known = (CONSTANTS["cudaMemAttachGlobal"], CONSTANTS["cudaMemAttachHost"])
     return _allocate(size, "managed") if wanted(flags) in known else _INVALID
 
 
-@call(1, unsafe_in_capture=True)
+@call(1, waits=True)
 def cudaHostAlloc(size: int, flags: int) -> Any:
     return _INVALID if wanted(flags) & ~0xF else _allocate(size, "pinned")
 
@@ -134,7 +213,7 @@ def cudaFreeHost(ptr: Any) -> Any:
 @call(waits=True)
 def cudaMemcpy(dst: Any, src: Any, count: int, kind: Any) -> Any:
     timeline = DEVICE.timeline
-    done = copies.copy(address_of(dst), address_of(src), wanted(count), kind, timeline.legacy)
+    done = _copy(address_of(dst), address_of(src), wanted(count), kind, timeline.legacy)
     return done or timeline.wait_until(timeline.legacy.cursor_ns) or _OK
 
 
@@ -143,7 +222,7 @@ def cudaMemcpyAsync(dst: Any, src: Any, count: int, kind: Any, stream: Any) -> A
     on = DEVICE.stream(address_of(stream))
     if on is None:
         return _BAD_HANDLE
-    return copies.copy(address_of(dst), address_of(src), wanted(count), kind, on) or _OK
+    return _copy(address_of(dst), address_of(src), wanted(count), kind, on) or _OK
 
 
 @call()
@@ -151,7 +230,7 @@ def cudaMemsetAsync(devPtr: Any, value: int, count: int, stream: Any) -> Any:
     on = DEVICE.stream(address_of(stream))
     if on is None:
         return _BAD_HANDLE
-    return copies.fill(address_of(devPtr), wanted(value), wanted(count), on) or _OK
+    return _fill(address_of(devPtr), wanted(value), wanted(count), on) or _OK
 
 
 # events
@@ -159,7 +238,7 @@ def cudaMemsetAsync(devPtr: Any, value: int, count: int, stream: Any) -> Any:
 
 @call(1)
 def cudaEventCreate() -> Any:
-    return cudaEvent_t(DEVICE.new_event(timing=True).handle)
+    return handles.cudaEvent_t(DEVICE.new_event(timing=True).handle)
 
 
 @call(1)
@@ -167,7 +246,7 @@ def cudaEventCreateWithFlags(flags: int) -> Any:
     if wanted(flags) & ~7:
         return _INVALID
     timing = not flags & CONSTANTS["cudaEventDisableTiming"]
-    return cudaEvent_t(DEVICE.new_event(timing=timing).handle)
+    return handles.cudaEvent_t(DEVICE.new_event(timing=timing).handle)
 
 
 @call()
@@ -199,7 +278,7 @@ def cudaEventElapsedTime(start: Any, end: Any) -> Any:
         return cudaError_t.cudaErrorCapturedEvent
     if any(one.at_ns > DEVICE.timeline.now() for one in marks):
         return _NOT_READY
-    return copies.float32((marks[1].at_ns - marks[0].at_ns) / 1e6)
+    return ctypes.c_float((marks[1].at_ns - marks[0].at_ns) / 1e6).value  # as CUDA rounds
 
 
 @call()
@@ -212,14 +291,14 @@ def cudaEventDestroy(event: Any) -> Any:
 
 @call(1)
 def cudaStreamCreate() -> Any:
-    return cudaStream_t(DEVICE.new_stream(blocking=True).handle)
+    return handles.cudaStream_t(DEVICE.new_stream(blocking=True).handle)
 
 
 @call(1)
 def cudaStreamCreateWithFlags(flags: int) -> Any:
     if wanted(flags) not in (0, 1):
         return _INVALID
-    return cudaStream_t(DEVICE.new_stream(blocking=flags == 0).handle)
+    return handles.cudaStream_t(DEVICE.new_stream(blocking=flags == 0).handle)
 
 
 @call()
@@ -259,7 +338,7 @@ def cudaStreamWaitEvent(stream: Any, event: Any, flags: int) -> Any:
 @call()
 def cudaStreamBeginCapture(stream: Any, mode: Any) -> Any:
     on = DEVICE.stream(address_of(stream))
-    cudaStreamCaptureMode(mode)
+    handles.cudaStreamCaptureMode(mode)
     if on is None:
         return _BAD_HANDLE
     if on is DEVICE.timeline.legacy:
@@ -282,7 +361,7 @@ def cudaStreamEndCapture(stream: Any) -> Any:
         return cudaError_t.cudaErrorStreamCaptureInvalidated
     handle = DEVICE.handle()
     DEVICE.graphs[handle] = nodes
-    return cudaGraph_t(handle)
+    return handles.cudaGraph_t(handle)
 
 
 @call(1)
@@ -292,7 +371,7 @@ def cudaGraphInstantiate(graph: Any, flags: int) -> Any:
         return _INVALID
     handle = DEVICE.handle()
     DEVICE.executables[handle] = list(nodes)
-    return cudaGraphExec_t(handle)
+    return handles.cudaGraphExec_t(handle)
 
 
 @call()

@@ -1,6 +1,9 @@
 """What tests steer the fakes with: environment variables, read when they matter."""
 
 import os
+import resource
+import signal
+import sys
 
 #: Every fault there is: a misspelt one must not pass for a run without faults.
 FAULTS = {
@@ -37,3 +40,12 @@ def total_bytes() -> int:
 def device_count() -> int:
     """Return how many GPUs there are, ``FAKE_CUDA_DEVICES`` (1)."""
     return int(os.environ.get("FAKE_CUDA_DEVICES", "1"))
+
+
+def crash() -> None:
+    """End this process by SIGSEGV, without a core file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGSEGV)

@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fake_device.errors import Error
+from fake_device.handles import cudaError_t
 
-Effect = Callable[[], "Error | None"]
+Effect = Callable[[], "cudaError_t | None"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """What is on a stream: work of a duration, or an event that is reached."""
 
@@ -27,7 +27,7 @@ class Node:
     event: Event | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class Event:
     """An event; `at_ns` is ``None`` before it is recorded."""
 
@@ -35,10 +35,9 @@ class Event:
     timing: bool = True
     at_ns: int | None = None
     captured: bool = False
-    destroyed: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Stream:
     """A stream.
 
@@ -57,22 +56,15 @@ class Stream:
     held: list[Node] = field(default_factory=list)
 
 
-@dataclass(order=True)
-class _Pending:
-    end_ns: int
-    number: int
-    effect: Effect = field(compare=False)
-
-
 class Timeline:
     def __init__(self) -> None:
         self.legacy = Stream(handle=0)
         self.streams: dict[int, Stream] = {0: self.legacy}
-        self._pending: list[_Pending] = []
+        self._pending: list[tuple[int, int, Effect]] = []  # its end, its number
         self._numbers = itertools.count()
         self._lock = threading.RLock()  # who waits for work does not go on while another runs it
-        self.failed: Error | None = None  # every call returns it from then on
-        self.fails_next_wait: Error | None = None
+        self.failed: cudaError_t | None = None  # every call returns it from then on
+        self.fails_next_wait: cudaError_t | None = None
 
     @staticmethod
     def now() -> int:
@@ -108,7 +100,7 @@ class Timeline:
             node.event.at_ns = begin
         if node.effect is not None:
             with self._lock:
-                heapq.heappush(self._pending, _Pending(end, next(self._numbers), node.effect))
+                heapq.heappush(self._pending, (end, next(self._numbers), node.effect))
 
     def _others(self, stream: Stream) -> list[int]:
         """Cursors that the legacy default stream orders before: it and blocking streams wait."""
@@ -129,11 +121,11 @@ class Timeline:
     def settle(self) -> None:
         """Let everything take effect whose end has come."""
         with self._lock:
-            while self._pending and self._pending[0].end_ns <= self.now():
-                failed = heapq.heappop(self._pending).effect()
+            while self._pending and self._pending[0][0] <= self.now():
+                failed = heapq.heappop(self._pending)[2]()
                 self.failed = self.failed or failed
 
-    def wait_until(self, at_ns: int) -> Error | None:
+    def wait_until(self, at_ns: int) -> cudaError_t | None:
         """Block until a time, and let take effect what ends before it."""
         while (left := at_ns - self.now()) > 0:
             time.sleep(left / 1e9 if left > 300_000 else 0)
@@ -142,11 +134,7 @@ class Timeline:
             self.failed, self.fails_next_wait = self.fails_next_wait, None
         return self.failed
 
-    def synchronize(self) -> Error | None:
+    def synchronize(self) -> cudaError_t | None:
         for one in self.streams.values():
             self.wait_for_gate(one)
         return self.wait_until(max(one.cursor_ns for one in self.streams.values()))
-
-    @property
-    def capturing(self) -> list[Stream]:
-        return [one for one in self.streams.values() if one.capture is not None]

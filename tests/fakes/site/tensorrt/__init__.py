@@ -3,32 +3,8 @@
 Names that the version lacks are taken out at the end, by the recorded lists.
 """
 
-from tensorrt import (
-    _builder,
-    _callbacks,
-    _config,
-    _context,
-    _engine,
-    _inspector,
-    _logger,
-    _network,
-    _parser,
-    _plugins,
-    _profiles,
-    _refitter,
-    _runtime,
-    _surface,
-    _values,
-)
-from tensorrt._enums import ALL as _ENUMS
-from tensorrt._version import FULL as _FULL
+from tensorrt import _base, _builder, _callbacks, _config, _context, _engine, _network, _runtime
 
-__version__ = _FULL
-
-_MODULES = (
-    *(_builder, _callbacks, _config, _context, _engine, _inspector, _logger, _network, _parser),
-    *(_plugins, _profiles, _refitter, _runtime, _values),
-)
-globals().update(_surface.kept(_MODULES))
-globals().update(_ENUMS)
-globals().update(_surface.type_aliases())
+__version__ = _base.FULL
+_MODULES = (_base, _builder, _callbacks, _config, _context, _engine, _network, _runtime)
+globals().update(_base.kept(_MODULES), **_base.ALL)

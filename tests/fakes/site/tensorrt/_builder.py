@@ -1,23 +1,19 @@
-"""Building: network and configuration into a plan."""
+"""Building: network and configuration into a plan, or what is wrong with them."""
 
+import math
 from typing import Any
 
-from fake_device.crash import crash
 from fake_device.device import DEVICE
-from fake_device.settings import faulty
-from tensorrt import _model, _plan, _validation
-from tensorrt._bound import Bound, need
-from tensorrt._config import IBuilderConfig
-from tensorrt._enums import ALL
-from tensorrt._io import choose_format
-from tensorrt._logger import ILogger
+from fake_device.settings import crash, faulty
+from tensorrt import _model
+from tensorrt._base import ALL, FULL, IS_RTX, MAJOR, Bound, IHostMemory, need, setting
+from tensorrt._callbacks import ILogger
+from tensorrt._config import IBuilderConfig, IOptimizationProfile
+from tensorrt._execution import choose_format
 from tensorrt._network import INetworkDefinition
-from tensorrt._plugins import REGISTRY
-from tensorrt._profiles import IOptimizationProfile
-from tensorrt._values import IHostMemory
-from tensorrt._version import FULL, IS_RTX, MAJOR
+from tensorrt._runtime import write_plan
 
-_PRECISIONS = ("FP16", "BF16", "INT8", "FP8", "INT4", "FP4")
+_TYPED = ("FP16", "BF16", "INT8", "FP8", "INT4", "FP4")
 
 
 class Builder(Bound):
@@ -28,28 +24,16 @@ class Builder(Bound):
             text = f"CUDA initialization failure with error: {int(missing)}"
             logger.log(ILogger.WARNING, text)
             raise TypeError("pybind11::init(): factory function returned nullptr")
-        self._logger = logger
-        self._threads = 1
+        self._logger, self._values = logger, {}
         logger.log(
             ILogger.INFO, "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)"
         )
 
-    logger = property(lambda self: self._logger)
-
-    @property
-    def max_threads(self) -> int:
-        return self._threads
-
-    @max_threads.setter
-    def max_threads(self, count: int) -> None:
-        need("max_threads", (count, int))
-        self._threads = count
+    max_threads = setting("max_threads", int, 1)
 
     def create_network(self, flags: int = 0) -> INetworkDefinition:
         need("create_network", (flags, int))
-        made = INetworkDefinition.__new__(INetworkDefinition)
-        made.__init__(self, flags)
-        return made
+        return INetworkDefinition(self, flags)
 
     def create_builder_config(self) -> IBuilderConfig:
         return IBuilderConfig(self._logger)
@@ -57,14 +41,11 @@ class Builder(Bound):
     def create_optimization_profile(self) -> IOptimizationProfile:
         return IOptimizationProfile(self._logger)
 
-    def get_plugin_registry(self) -> Any:
-        return REGISTRY
-
     def build_serialized_network(
         self, network: INetworkDefinition, config: IBuilderConfig
     ) -> IHostMemory | None:
         need("build_serialized_network", (network, INetworkDefinition), (config, IBuilderConfig))
-        wrong = _validation.complaint(network, config)
+        wrong = _complaint(network, config)
         if wrong is not None:
             self._say("ERROR", wrong)
             return None
@@ -99,11 +80,12 @@ class _Building:
             f"{self._network.num_outputs} output network tensors.",
         )
         facts = self._facts()
-        self._say("INFO", "Total Host Persistent Memory: 1024")
-        self._say("INFO", "Total Device Persistent Memory: 0")
-        self._say("INFO", "Total Scratch Memory: 0")
-        self._say("INFO", f"Total Activation Memory: {facts['activation_bytes']}")
-        return IHostMemory(_plan.write(facts, self._network._model))
+        for name, size in (
+            *(("Host Persistent", 1024), ("Device Persistent", 0), ("Scratch", 0)),
+            ("Activation", facts["activation_bytes"]),
+        ):
+            self._say("INFO", f"Total {name} Memory: {size}")
+        return IHostMemory(write_plan(facts, self._network._model))
 
     def _work(self) -> bool:
         """Time every layer, into the cache, and tell the monitor; false: it wants no more."""
@@ -135,8 +117,7 @@ class _Building:
         calibrator = self._config._values.get("int8_calibrator")
         if not self._config._has("INT8") or calibrator is None:
             return
-        kept = calibrator.read_calibration_cache()
-        if kept:
+        if calibrator.read_calibration_cache():
             return
         names = [one.name for one in self._network._inputs]
         while (batch := calibrator.get_batch(names)) is not None:
@@ -149,7 +130,7 @@ class _Building:
         model = network._model
         dims = _model.value_dims(model, {})
         activation = sum(
-            4 * max(_volume(dims.get(name, [])), 1)
+            4 * math.prod(max(size, 1) for size in dims.get(name, ()))
             for node in model.graph.node
             for name in node.output
         )
@@ -160,7 +141,6 @@ class _Building:
             "strongly_typed": network._strongly_typed,
             "verbosity": config.profiling_verbosity.name,
             "hardware": config.hardware_compatibility_level.name,
-            "tactic_sources": config.get_tactic_sources(),
             "aux_streams": max(config.max_aux_streams, 0),
             "activation_bytes": activation,
             "weight_bytes": _model.weight_bytes(model),
@@ -178,15 +158,70 @@ class _Building:
                 }
                 for one in (*network._inputs, *network._outputs)
             ],
-            "precisions": [one for one in _PRECISIONS if config._has(one)],
+            "precisions": [one for one in _TYPED if config._has(one)],
             "built_by": FULL,
             "major": MAJOR,
             "capabilities": [f"{one[2:-1]}.{one[-1]}" for one in config._capabilities],
         }
 
 
-def _volume(dims: list[int]) -> int:
-    found = 1
-    for size in dims:
-        found *= max(size, 1)
-    return found
+def _complaint(network: Any, config: Any) -> str | None:
+    """Return the first reason not to build; ``None`` if there is none."""
+    if not network._outputs:
+        return (
+            "4: [network.cpp::validate::3072] Error Code 4: Internal Error (Network must have at "
+            "least one output)"
+        )
+    if network._strongly_typed and any(config._has(name) for name in _TYPED):
+        return (
+            "IBuilder::buildSerializedNetwork: Error Code 9: API Usage Error (precision flags "
+            "cannot be set for a strongly typed network)"
+        )
+    dynamic = [one for one in network._inputs if -1 in list(one.shape) or one.is_shape_tensor]
+    if dynamic and not config._profiles:
+        return (
+            "4: [network.cpp::validate::3038] Error Code 4: Internal Error (Network has dynamic or "
+            "shape inputs, but no optimization profile has been defined.)"
+        )
+    for index, profile in enumerate(config._profiles):
+        wrong = _profile_complaint(network, profile, index)
+        if wrong is not None:
+            return f"4: [network.cpp::validate] Error Code 4: Internal Error ({wrong})"
+    if config._has("INT8") and MAJOR < 11:
+        return _calibration_complaint(network, config)
+    return None
+
+
+def _profile_complaint(network: Any, profile: Any, index: int) -> str | None:
+    for one in network._inputs:
+        shape = list(one.shape)
+        if one.is_shape_tensor:
+            if one.name not in profile._shape_values:
+                return f"{one.name}: optimization profile is missing values for shape input"
+            continue
+        span = profile._shapes.get(one.name)
+        if span is None:
+            if -1 in shape:
+                return f"Network has dynamic or shape inputs, but profile {index} lacks {one.name}"
+            continue
+        for word, dims in zip(("kMIN", "kOPT", "kMAX"), span, strict=True):
+            fits = len(dims) == len(shape) and all(
+                want in (-1, got) for want, got in zip(shape, dims, strict=True)
+            )
+            if not fits:
+                return (
+                    f"{one.name}: {word} dimensions in profile {index} are "
+                    f"{list(dims)} but input has static dimensions {shape}."
+                )
+    return None
+
+
+def _calibration_complaint(network: Any, config: Any) -> str | None:
+    if _model.quantised(network._model) or config._values.get("int8_calibrator") is not None:
+        return None
+    return (
+        "4: [standardEngineBuilder.cpp::initCalibrationParams::1487] Error Code 4: Internal Error "
+        "(Calibration failure occurred with no scaling factors detected. This could be due to no "
+        "int8 calibrator or insufficient custom scales for network layers. Please see int8 sample "
+        "to setup calibration correctly.)"
+    )

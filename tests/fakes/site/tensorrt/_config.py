@@ -4,12 +4,73 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorrt._bound import Made, buffer_of, need, setting
-from tensorrt._enums import ALL, number
+from tensorrt._base import (
+    ALL,
+    FULL,
+    MAJOR,
+    Dims,
+    IHostMemory,
+    Made,
+    buffer_of,
+    dims_of,
+    need,
+    number,
+    setting,
+)
 from tensorrt._network import ILayer
-from tensorrt._profiles import IOptimizationProfile, ordered
-from tensorrt._values import IHostMemory
-from tensorrt._version import FULL, MAJOR
+
+Span = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+class IOptimizationProfile(Made):
+    """Minimum, optimum and maximum, of shapes and of the values of shape tensors."""
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+        self._shapes: dict[str, Span] = {}
+        self._shape_values: dict[str, Span] = {}
+
+    extra_memory_target = 1.0
+
+    def set_shape(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
+        need("set_shape", (input, str))
+        span = tuple(dims_of("set_shape", one) for one in (min, opt, max))
+        if MAJOR < 11 and not ordered(span):  # from then on the build says so
+            raise ValueError("Shapes provided for min/opt/max are inconsistent.")
+        self._shapes[input] = span
+
+    def get_shape(self, input: str) -> list[Dims]:  # noqa: A002
+        need("get_shape", (input, str))
+        if MAJOR >= 11 and input not in self._shapes:
+            self._say(f"getDimensions: the profile has no dimensions of {input}")
+        return [Dims(one) for one in self._shapes.get(input, ())]
+
+    def set_shape_input(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
+        need("set_shape_input", (input, str))
+        span = tuple(tuple(int(value) for value in one) for one in (min, opt, max))
+        if not ordered(span):
+            if MAJOR < 11:
+                raise ValueError("min/opt/max shape values are inconsistent.")
+            self._say("setShapeValuesV2: min <= opt <= max is violated")
+            raise RuntimeError("min/opt/max shape values are inconsistent.")
+        self._shape_values[input] = span
+
+    def _say(self, text: str) -> None:
+        self._logger.log(type(self._logger).ERROR, f"IOptimizationProfile::{text}")
+
+    def __bool__(self) -> bool:
+        return MAJOR >= 11 or bool(self._shapes or self._shape_values)
+
+    __nonzero__ = __bool__
+
+
+def ordered(span: Any) -> bool:
+    """Whether minimum, optimum and maximum are of one rank and do not fall."""
+    low, opt, high = span
+    return len(low) == len(opt) == len(high) and all(
+        a <= b <= c for a, b, c in zip(low, opt, high, strict=True)
+    )
+
 
 BuilderFlag = ALL["BuilderFlag"]
 _CACHE_TAG = b"fake timing cache "
@@ -26,17 +87,6 @@ class ITimingCache(Made):
         lines = "\n".join((self._version, *sorted(self._timed)))
         return IHostMemory(_CACHE_TAG + lines.encode())
 
-    def combine(self, input_cache: ITimingCache, ignore_mismatch: bool) -> bool:
-        need("combine", (input_cache, ITimingCache), (ignore_mismatch, bool))
-        if input_cache._version != self._version and not ignore_mismatch:
-            return False
-        self._timed |= input_cache._timed
-        return True
-
-    def reset(self) -> bool:
-        self._timed = set()
-        return True
-
 
 def _of(enum: str, member: str) -> tuple[Any, Any]:
     kind = ALL.get(enum, object)
@@ -46,9 +96,6 @@ def _of(enum: str, member: str) -> tuple[Any, Any]:
 class IBuilderConfig(Made):
     def __init__(self, logger: Any) -> None:
         self._logger = logger
-        self.reset()
-
-    def reset(self) -> None:
         self._flags = 1 << int(BuilderFlag.TF32)
         self._values: dict[str, Any] = {}
         self._pools: dict[int, int] = {}
@@ -92,14 +139,7 @@ class IBuilderConfig(Made):
         "tiling_optimization_level", *_of("TilingOptimizationLevel", "NONE")
     )
 
-    @property
-    def flags(self) -> int:
-        return self._flags
-
-    @flags.setter
-    def flags(self, value: int) -> None:
-        need("flags", (value, int))
-        self._flags = value
+    flags = property(lambda self: self._flags)
 
     def set_flag(self, flag: Any) -> None:
         need("set_flag", (flag, BuilderFlag))

