@@ -8,6 +8,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,30 +70,25 @@ class Script:
         self.found[f"{name}: logs an error"] = bool(self.errors)
         return value
 
-    def said(self, name: str, text: str) -> None:
-        """Keep whether the last call logged an error with this text."""
-        self.found[name] = any(text in error for error in self.errors)
-
     def configuration(self) -> None:
         trt = self.trt
         for name in DEFAULTS:
-            self.take(f"default {name}", lambda name=name: getattr(self.config(), name))
+            self.take(f"default {name}", partial(getattr, self.config(), name))
+
+        def put(name: str, value: Any) -> Any:
+            config = self.config()
+            setattr(config, name, value)
+            return getattr(config, name)
+
+        def set_flag(flag: Any) -> bool:
+            config = self.config()
+            config.set_flag(flag)
+            return config.get_flag(flag)
+
         for name, value in SETTINGS:
-
-            def put(name: str = name, value: Any = value) -> Any:
-                config = self.config()
-                setattr(config, name, value)
-                return getattr(config, name)
-
-            self.take(f"{name} = {value!r}", put)
-        for flag in trt.BuilderFlag.__members__.values():
-
-            def set_flag(flag: Any = flag) -> bool:
-                config = self.config()
-                config.set_flag(flag)
-                return config.get_flag(flag)
-
-            self.take(f"set_flag {flag.name}", set_flag)
+            self.take(f"{name} = {value!r}", partial(put, name, value))
+        for name, flag in trt.BuilderFlag.__members__.items():
+            self.take(f"set_flag {name}", partial(set_flag, flag))
         self.take("set_flag 0", lambda: self.config().set_flag(0))
         self.take("an unknown attribute", lambda: setattr(self.config(), "nonsense", 1))
         self.take("1 << flag", lambda: 1 << trt.BuilderFlag.TF32)
@@ -108,11 +104,8 @@ class Script:
 
         self.take("workspace 1 MiB", lambda: limit(1 << 20))
         self.take("workspace -1", lambda: limit(-1))
-        for feature in trt.PreviewFeature.__members__.values():
-            self.take(
-                f"preview {feature.name}",
-                lambda one=feature: self.config().get_preview_feature(one),
-            )
+        for name, member in trt.PreviewFeature.__members__.items():
+            self.take(f"preview {name}", partial(self.config().get_preview_feature, member))
 
     def config(self) -> Any:
         return self.builder.create_builder_config()
@@ -139,16 +132,14 @@ class Script:
             self.found[f"{name}: errors"] = count > 0
             for key in ("code", "node", "node_name", "node_operator") if count else ():
                 self.take(f"{name}: {key}", getattr(parser.get_error(0), key))
-            self.take(f"{name}: get_error {count}", lambda parser=parser: parser.get_error(99))
-            inputs = range(network.num_inputs)
+            self.take(f"{name}: get_error {count}", partial(parser.get_error, 99))
+            inputs = map(network.get_input, range(network.num_inputs))
             self.found[f"{name}: inputs"] = [
-                [one.name, shown(one.shape), one.dtype.name, one.is_shape_tensor]
-                for one in map(network.get_input, inputs)
+                [one.name, shown(one.shape), one.dtype.name, one.is_shape_tensor] for one in inputs
             ]
-            outputs = range(network.num_outputs)
+            outputs = map(network.get_output, range(network.num_outputs))
             self.found[f"{name}: outputs"] = [
-                [one.name, len(one.shape), one.dtype.name]
-                for one in map(network.get_output, outputs)
+                [one.name, len(one.shape), one.dtype.name] for one in outputs
             ]
         self.take("no file: parse", lambda: self.parser_of().parse_from_file(3))
         network, _ = self.parsed("perceptron")
@@ -182,9 +173,8 @@ class Script:
     def profiles(self) -> None:
         make = self.builder.create_optimization_profile
         self.take("an empty profile is true", lambda: bool(make()))
-        self.take(
-            "an empty profile is added", lambda: self.config().add_optimization_profile(make())
-        )
+        add = self.config().add_optimization_profile
+        self.take("an empty profile is added", lambda: add(make()))
         self.take("shapes out of order", lambda: make().set_shape("x", (2, 4), (1, 4), (8, 4)))
         self.take("shapes of two ranks", lambda: make().set_shape("x", (1,), (1, 4), (8, 4)))
         self.take("shapes as text", lambda: make().set_shape("x", "1x4", "1x4", "1x4"))
@@ -214,24 +204,19 @@ class Script:
             if spans is not None:
                 profile = self.builder.create_optimization_profile()
                 profile.set_shape("x", *spans)
-                self.take(
-                    f"profile {name}", lambda c=config, p=profile: c.add_optimization_profile(p)
-                )
-            plan = self.take(f"plan, profile {name}", lambda n=network, c=config: build(n, c))
+                self.take(f"profile {name}", partial(config.add_optimization_profile, profile))
+            plan = self.take(f"plan, profile {name}", partial(build, network, config))
             if spans is None:
                 text = "no optimization profile has been defined"
-                self.said("a build without a profile says so", text)
+                said = any(text in error for error in self.errors)
+                self.found["a build without a profile says so"] = said
         self.take("plan: len", lambda: len(plan))
         self.found["plan: nbytes"] = plan.nbytes == len(bytes(memoryview(plan)))
         self.take("plan of no network", lambda: build(None, self.config()))
         empty = self.builder.create_network(0)
         self.take("plan of an empty network", lambda: build(empty, self.config()))
 
-    def progress(self) -> None:
-        for goes_on in (True, False):
-            self.watched(goes_on=goes_on)
-
-    def watched(self, *, goes_on: bool) -> None:
+    def watched(self, goes_on: bool) -> None:
         base = self.trt.IProgressMonitor
         seen, running = [], []
 
@@ -265,10 +250,13 @@ class Script:
 
 def main(module: str, folder: str) -> None:
     script = Script(importlib.import_module(module), Path(folder))
-    for part in (script.configuration, script.values, script.parsing):
-        part()
-    for part in (script.profiles, script.building, script.progress):
-        part()
+    script.configuration()
+    script.values()
+    script.parsing()
+    script.profiles()
+    script.building()
+    script.watched(True)
+    script.watched(False)
     json.dump(script.found, sys.stdout)
 
 

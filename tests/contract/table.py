@@ -179,27 +179,8 @@ GUARDS: dict[str, str] = {
 }
 
 #: Names that are theirs too, and here of our own or of the language's objects.
-OURS: dict[str, str] = {
-    "append": "lists",
-    "builder": "build targets",
-    "clear": "lists",
-    "data": "arrays",
-    "device_memory": "measurements",
-    "dims": "shapes",
-    "engine": "reports",
-    "extend": "lists",
-    "kind": "modes",
-    "log": "lanes",
-    "loop": "modes",
-    "max": "builtins",
-    "start": "timers",
-    "min": "builtins",
-    "mode": "lanes",
-    "nbytes": "arrays",
-    "opt": "spans",
-    "pop": "lists and dicts",
-    "size": "arrays",
-    "tactic_sources": "options",
-    "uuid": "devices",
-    "write": "streams",
+OURS = {
+    *("append", "builder", "clear", "data", "device_memory", "dims", "engine", "extend", "kind"),
+    *("log", "loop", "max", "min", "mode", "nbytes", "opt", "pop", "size", "start"),
+    *("tactic_sources", "uuid", "write"),
 }

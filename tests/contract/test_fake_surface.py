@@ -1,14 +1,26 @@
-"""The stand-ins have no name, value or parameter that the real bindings of the version have not."""
+"""The stand-ins have no name, value or parameter that the real bindings of the version have not.
+
+They answer a builder's calls as TensorRT for RTX does.
+"""
 
 import ast
 import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.loading import VERSIONS, loaded
+from tests.backends.tensorrt.models import bfloat16
+from tests.contract import builder_script
+from tests.fakes import models
+from tests.fakes.loading import VERSIONS, environment, loaded
 from tests.fakes.nvml_scenarios import FOLDER
 from tests.fakes.site import recorded_symbols as recorded
+from tests.wheels import RTX, unpacked
 
 
 def public(thing: Any) -> dict[str, Any]:
@@ -37,16 +49,6 @@ def test_classes_and_functions_are_real(fake) -> None:
     assert {"Runtime", "ICudaEngine", "IExecutionContext", "Builder", "OnnxParser"} <= classes
 
 
-def test_members_are_real(fake) -> None:
-    trt, real = fake
-    strange = {
-        name: sorted(set(members(getattr(trt, name))) - allowed)
-        for name, allowed in real.members.items()
-        if hasattr(trt, name)
-    }
-    assert {name: one for name, one in strange.items() if one} == {}
-
-
 def test_enumerations_have_the_real_values(fake) -> None:
     trt, real = fake
     for name, values in real.enums.items():
@@ -56,12 +58,20 @@ def test_enumerations_have_the_real_values(fake) -> None:
         assert known.items() <= found.items(), name
 
 
-def test_parameters_have_the_real_names(fake) -> None:
-    trt, real = fake
+#: TensorRT for RTX has the whole API of TensorRT 11.
+@pytest.mark.parametrize(
+    ("version", "real"), [*zip(VERSIONS, VERSIONS, strict=True), ("11.4.0", "rtx-1.7.1")]
+)
+def test_members_and_their_parameters_are_real(version, real) -> None:
+    surface = recorded.surface(real)
+    with loaded(version) as found:
+        own = {name: members(getattr(found.trt, name, object)) for name in surface.members}
+    strange = {name: set(one) - surface.members[name] for name, one in own.items()}
+    assert {name: one for name, one in strange.items() if one} == {}
     wrong = []
-    for row, names in real.parameters.items():
+    for row, names in surface.parameters.items():
         owner, _, method = row.partition(".")
-        function = members(getattr(trt, owner, object)).get(method)
+        function = own.get(owner, {}).get(method)
         if not inspect.isfunction(function):
             continue
         found = list(inspect.signature(function).parameters)
@@ -123,13 +133,43 @@ def test_every_name_is_nvmls() -> None:
     real = pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
     tree = ast.parse((FOLDER / "pynvml.py").read_text(encoding="utf-8"))
     names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    names |= {
-        target.id
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    assigned = [node.targets for node in tree.body if isinstance(node, ast.Assign)]
+    names |= {one.id for targets in assigned for one in targets if isinstance(one, ast.Name)}
     ours = {one for one in names if one.startswith(("nvml", "NVML"))}
     assert len(ours) > 30
     assert [one for one in sorted(ours) if not hasattr(real, one)] == []
+
+
+def transcript(module: str, folder: Path, variables: dict[str, str]) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, builder_script.__file__, module, str(folder)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_the_stand_in_answers_as_the_real_builder(tmp_path) -> None:
+    """TensorRT for RTX builds without a GPU."""
+    models.perceptron(tmp_path / "perceptron.onnx")
+    models.expanded(tmp_path / "expanded.onnx")
+    models.missing_operator(tmp_path / "operator.onnx")
+    bfloat16(tmp_path / "typed.onnx")
+    (tmp_path / "garbage.onnx").write_bytes(b"no model")
+    path = {"PYTHONPATH": str(unpacked(*RTX, large=True))}
+    real = transcript("tensorrt_rtx_bindings", tmp_path, path)
+    fake = transcript("tensorrt", tmp_path, environment("11.4.0"))
+    only_rtx = "set_flag REQUIRE_USER_ALLOCATION"  # a flag that TensorRT does not have
+    assert {name for name in real if not name.startswith(only_rtx)} == set(fake)
+    assert {name: (real[name], fake[name]) for name in fake if real[name] != fake[name]} == {}
+    # the calls reach what they are to compare
+    assert real["plan, profile fitting"] == "IHostMemory"
+    assert real["plan, goes on True"] == "IHostMemory"
+    assert real["plan, goes on False"] is None
+    assert real["a build without a profile says so"] is True
+    assert real["operator: code"] == "INVALID_NODE"
+    assert len(real) > 200

@@ -16,6 +16,7 @@ OPTION_USES = [
     Use(one, "trtexec_flags.tsv", guarded=True) for one in (*FLAGS.values(), *ATTRIBUTES)
 ]
 USES = [*(use for path in FILES for use in uses_in(path)), *OPTION_USES]
+CALLS = [use for use in USES if use.arguments is not None]
 OVERRIDES = [one for path in FILES for one in overrides_in(path)]
 TABLE = {*SYMBOLS, *CUDA_SYMBOLS}
 
@@ -46,16 +47,16 @@ def owners_of(name: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("symbol", sorted(SYMBOLS))
-def test_the_table_says_what_the_bindings_have(symbol) -> None:
-    there = tuple(one for one in VERSIONS if is_in(recorded.surface(one), symbol))
-    assert versions_of(symbol) == there
-
-
-@pytest.mark.parametrize("symbol", sorted(CUDA_SYMBOLS))
-def test_the_cuda_symbols_are_in_the_bindings(symbol) -> None:
-    is_constant = symbol in recorded.read(recorded.CUDA)["constants"]
-    assert is_constant or is_in(recorded.cuda_surface(), symbol)
+def test_the_table_says_what_the_bindings_have() -> None:
+    surfaces = {one: recorded.surface(one) for one in VERSIONS}
+    there = {
+        symbol: tuple(one for one, surface in surfaces.items() if is_in(surface, symbol))
+        for symbol in SYMBOLS
+    }
+    assert there == {symbol: versions_of(symbol) for symbol in SYMBOLS}
+    constants = recorded.read(recorded.CUDA)["constants"]
+    cuda = recorded.cuda_surface()
+    assert not [one for one in CUDA_SYMBOLS if one not in constants and not is_in(cuda, one)]
 
 
 def test_every_use_is_in_the_table() -> None:
@@ -67,11 +68,10 @@ def test_every_use_is_in_the_table() -> None:
     assert not strange, "add these to the table, or to OURS where they are not of the bindings"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_what_a_version_lacks_is_asked_for_first(path) -> None:
+def test_what_a_version_lacks_is_asked_for_first() -> None:
     lacking = [
         f"{use.place}: {row} is in {', '.join(versions_of(row))} only"
-        for use in uses_in(path)
+        for use in USES
         if not use.guarded
         for row in rows_of(use.name)
         if row in SYMBOLS and versions_of(row) != VERSIONS and row not in GUARDS
@@ -79,11 +79,11 @@ def test_what_a_version_lacks_is_asked_for_first(path) -> None:
     assert not lacking, "read it by getattr or hasattr, or name its guard in GUARDS"
 
 
-@pytest.mark.parametrize(("symbol", "guard"), sorted(GUARDS.items()))
-def test_a_guard_is_asked_for_and_tells_the_truth(symbol, guard) -> None:
-    asked = {use.name for use in USES if use.guarded}
-    assert guard.rpartition(".")[2] in asked
-    assert set(versions_of(guard)) <= set(versions_of(symbol))
+def test_a_guard_is_asked_for_and_tells_the_truth() -> None:
+    guarded = {use.name for use in USES if use.guarded}
+    for symbol, guard in GUARDS.items():
+        assert guard.rpartition(".")[2] in guarded
+        assert set(versions_of(guard)) <= set(versions_of(symbol)), symbol
 
 
 def test_nothing_in_the_table_is_unused() -> None:
@@ -97,22 +97,14 @@ def test_nothing_that_is_called_ours_is_unused() -> None:
     assert [name for name in OURS if not re.search(rf"[.\"']{name}\b", text)] == []
 
 
-def parameters(row: str, version: str) -> list[str] | None:
-    found = recorded.surface(version).parameters.get(row)
-    return None if found is None else [one for one in found if one != "self"]
-
-
-def calls() -> list[Use]:
-    return [use for use in USES if use.arguments is not None]
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_calls_fit_the_signatures(version) -> None:
-    wrong = []
-    for use in calls():
-        known = [found for row in rows_of(use.name) if (found := parameters(row, version))]
+    wrong, listed = [], recorded.surface(version).parameters
+    for use in CALLS:
+        rows = [set(listed.get(row, ())) - {"self"} for row in rows_of(use.name)]
+        known = [names for names in rows if names]
         fits = [
-            use.arguments + len(use.keywords) <= len(found) and set(use.keywords) <= set(found)
+            use.arguments + len(use.keywords) <= len(found) and found.issuperset(use.keywords)
             for found in known
         ]
         if known and not any(fits):
@@ -124,14 +116,60 @@ def test_calls_fit_the_signatures_of_cuda() -> None:
     functions = recorded.read(recorded.CUDA)["functions"]
     wrong = [
         f"{use.place}: {use.name}({', '.join(functions[use.name])})"
-        for use in calls()
+        for use in CALLS
         if use.name in functions and use.arguments != len(functions[use.name])
     ]
     assert not wrong
 
 
-@pytest.mark.parametrize(("name", "count", "place"), OVERRIDES)
-def test_overrides_take_what_the_bindings_pass(name, count, place) -> None:
-    known = [recorded.surface(one).parameters.get(row) for one in VERSIONS for row in rows_of(name)]
-    assert rows_of(name), f"{place}: no method {name} in the table"
-    assert all(count == len(one) for one in known if one is not None), place
+def test_overrides_take_what_the_bindings_pass() -> None:
+    listed = [recorded.surface(one).parameters for one in VERSIONS]
+    for name, count, place in OVERRIDES:
+        rows = rows_of(name)
+        assert rows, f"{place}: no method {name} in the table"
+        known = [one[row] for one in listed for row in rows if row in one]
+        assert all(count == len(one) for one in known), place
+
+
+SEEN = '''
+"""FP16 in a docstring is no use."""
+flag = trt.BuilderFlag.FP16
+name = getattr(trt.BuilderFlag, "BF16", None)
+asked = hasattr(layer, "precision")
+everyday = "precision"
+cache = config.set_timing_cache(cache, ignore_mismatch=False)
+runtime.cudaStreamSynchronize(stream)
+self.profiler = None
+ours = DataType.INT8
+numbers.append(1)
+
+
+class Allocator(trt.IOutputAllocator):
+    def __init__(self):
+        pass
+
+    def reallocate_output(self, tensor_name, memory, size, alignment):
+        return 0
+
+
+class Other(Base):
+    def notify_shape(self):
+        pass
+'''
+
+
+def test_uses_are_seen_and_what_is_not_of_the_bindings_is_not(tmp_path) -> None:
+    path = tmp_path / "source.py"
+    path.write_text(SEEN, encoding="utf-8")
+    found = set(uses_in(path))
+    assert {
+        Use("BuilderFlag", "source.py:3"),
+        Use("BuilderFlag.FP16", "source.py:3"),
+        Use("BF16", "source.py:4", guarded=True),
+        Use("precision", "source.py:5", guarded=True),
+        Use("set_timing_cache", "source.py:7", arguments=1, keywords=("ignore_mismatch",)),
+        Use("cudaStreamSynchronize", "source.py:8", arguments=1),
+        Use("IOutputAllocator", "source.py:14"),
+        Use("BuilderFlag", "source.py:4"),
+    } == found
+    assert overrides_in(path) == [("reallocate_output", 5, "source.py:18")]
