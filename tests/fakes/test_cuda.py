@@ -12,7 +12,7 @@ DATA = np.arange(16, dtype=np.float32)
 
 
 @pytest.fixture
-def fake(monkeypatch):
+def fake():
     with loaded() as found:
         yield found
 
@@ -22,21 +22,19 @@ def gpu(fake):
     return Gpu(fake)
 
 
-def test_memory_of_the_device_is_accounted_for(gpu) -> None:
+def test_memory_of_the_device_is_accounted_for(fake, gpu, monkeypatch) -> None:
     free, total = gpu.ok(gpu.rt.cudaMemGetInfo())
     address = gpu.ok(gpu.rt.cudaMalloc(1 << 20))
     assert address % 256 == 0
     assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free - (1 << 20), total]
+    assert [one.address for one in fake.device.memory.live()] == [address]
     gpu.ok(gpu.rt.cudaFree(address))
+    assert fake.device.memory.live() == ()
     assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free, total]
-    before = gpu.ok(gpu.rt.cudaMemGetInfo())
     address = gpu.ok(gpu.rt.cudaHostAlloc(1 << 20, gpu.rt.cudaHostAllocDefault))
-    assert gpu.ok(gpu.rt.cudaMemGetInfo()) == before
+    assert gpu.ok(gpu.rt.cudaMemGetInfo()) == [free, total]
     assert gpu.failed(gpu.rt.cudaFree(address)) == "cudaErrorInvalidValue"
     gpu.ok(gpu.rt.cudaFreeHost(address))
-
-
-def test_more_than_there_is_cannot_be_had(gpu, monkeypatch) -> None:
     monkeypatch.setenv("FAKE_CUDA_MEMORY_BYTES", str(1 << 30))
     assert gpu.failed(gpu.rt.cudaMalloc(1 << 30)) == "cudaErrorMemoryAllocation"
     assert gpu.rt.cudaGetLastError() == (gpu.rt.cudaError_t.cudaErrorMemoryAllocation,)
@@ -50,7 +48,6 @@ def test_copies_of_other_memory_are_refused(gpu) -> None:
     assert gpu.failed(gpu.rt.cudaMemcpy(address, DATA, 4, kind)) == "cudaErrorInvalidValue"
     assert gpu.failed(gpu.rt.cudaFree(address)) == "cudaErrorInvalidValue"
     address = gpu.ok(gpu.rt.cudaMalloc(DATA.nbytes))
-    kind = gpu.rt.cudaMemcpyKind.cudaMemcpyHostToDevice
     beyond = gpu.rt.cudaMemcpy(address + 4, DATA, DATA.nbytes, kind)
     assert gpu.failed(beyond) == "cudaErrorInvalidValue"
     kind = gpu.rt.cudaMemcpyKind.cudaMemcpyDeviceToHost
@@ -146,8 +143,8 @@ def test_waiting_spoils_a_capture(gpu) -> None:
     assert gpu.failed(rt.cudaMalloc(1)) == "cudaErrorStreamCaptureUnsupported"
     assert gpu.failed(rt.cudaStreamEndCapture(stream)) == "cudaErrorStreamCaptureInvalidated"
     gpu.ok(rt.cudaStreamBeginCapture(stream, mode))
-    unsupported = gpu.failed(rt.cudaStreamSynchronize(stream))
-    assert unsupported == "cudaErrorStreamCaptureUnsupported"
+    refused = gpu.failed(rt.cudaStreamSynchronize(stream))
+    assert refused == "cudaErrorStreamCaptureUnsupported"
     assert gpu.failed(rt.cudaStreamEndCapture(stream)) == "cudaErrorStreamCaptureInvalidated"
     assert gpu.failed(rt.cudaStreamEndCapture(stream)) == "cudaErrorIllegalState"
 
@@ -178,23 +175,12 @@ def test_arguments_are_typed_as_the_bindings_type_them(gpu) -> None:
     with pytest.raises(ValueError, match="99 is not a valid cudaMemcpyKind"):
         rt.cudaMemcpyKind(99)
     assert gpu.failed(rt.cudaSetDevice(1)) == "cudaErrorInvalidDevice"
-
-
-def test_the_device_tells_what_it_is(gpu) -> None:
-    rt = gpu.rt
     properties = gpu.ok(rt.cudaGetDeviceProperties(0))
     assert (properties.name, properties.major, properties.minor) == (b"Fake H200", 9, 0)
     attribute = rt.cudaDeviceAttr.cudaDevAttrClockRate
     assert gpu.ok(rt.cudaDeviceGetAttribute(attribute, 0)) == 1_980_000  # kHz
 
 
-def test_what_is_left_can_be_seen(fake, gpu) -> None:
-    address = gpu.to_device(DATA)
-    assert [one.address for one in fake.device.memory.live()] == [address]
-    gpu.ok(gpu.rt.cudaFree(address))
-    assert fake.device.memory.live() == ()
-
-
-def test_a_fault_that_is_none_is_refused(monkeypatch) -> None:
+def test_a_fault_that_is_none_is_refused() -> None:
     with loaded(fault="oom_bufer") as fake, pytest.raises(ValueError, match="oom_bufer"):
         fake.cuda.cudaMalloc(1)

@@ -109,3 +109,10 @@ def opened(one: Job, mode: Mode | None = None) -> Iterator[TrtSession]:
         yield session
     finally:
         session.close()
+
+
+def listening(fake: Any, name: str) -> list[tuple]:
+    """Return the arguments of each call of a function of CUDA from here on."""
+    calls, real = [], getattr(fake.cuda, name)
+    setattr(fake.cuda, name, lambda *arguments: (calls.append(arguments), real(*arguments))[1])
+    return calls

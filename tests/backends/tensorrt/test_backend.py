@@ -41,6 +41,9 @@ def test_an_engine_answers_as_onnx_runtime_does(each, perceptron, engines) -> No
     assert [layer.name for layer in found.plan.layers] == ["product", "activation"]
     assert found.devices[0].name == "Fake H200"
     assert found.device_memory.buffer_bytes == 4 * (5 * 4 + 5 * 3)
+    available = TrtBackend().availability()
+    assert available.usable
+    assert available.detail == f"TensorRT {each.trt.__version__} on Fake H200"
     assert list(found.files) == ["perceptron.graph.json"]
 
 
@@ -53,6 +56,8 @@ def test_each_mode_gives_its_metrics(each, perceptron, engines, kind) -> None:
     assert found.mode.cuda_graph is True
     assert (found.wall_ms is None) == (kind == "latency")
     assert all((one.values_ms > 0).all() for one in found.samples)
+    if kind == "throughput":
+        assert np.median(series(found, "gpu_compute")) == pytest.approx(0.2, rel=0.02)
 
 
 def test_layers_are_timed_in_a_pass_of_their_own(each, perceptron, engines, monkeypatch) -> None:
@@ -78,6 +83,7 @@ def test_what_a_build_says_of_itself(each, perceptron, engines) -> None:
     assert found.plan is not None
     assert found.devices[0].name == "Fake H200"
     assert codes(found) == {"W-BUILD-SHAPE"}
+    assert made.notices == found.notices
 
 
 def test_options_and_precisions_that_do_not_exist_are_refused_before_anything_starts() -> None:
@@ -105,7 +111,7 @@ def test_options_and_precisions_that_do_not_exist_are_refused_before_anything_st
 
 
 @pytest.mark.parametrize("fault", ["no_gpu", "no_driver"])
-def test_a_machine_without_a_gpu_is_told_in_one_line(use, fault) -> None:
+def test_a_machine_without_a_gpu_is_told_in_one_line(use, monkeypatch, fault) -> None:
     use("10.16.1", fault)
     with pytest.raises(MissingDependencyError, match="no NVIDIA GPU") as caught:
         TrtBackend().require(BackendSpec(name="trt"))
@@ -114,36 +120,19 @@ def test_a_machine_without_a_gpu_is_told_in_one_line(use, fault) -> None:
     found = TrtBackend().availability()
     assert not found.usable
     assert "looking for a GPU" in found.detail
-
-
-def test_a_gpu_that_is_hidden_is_looked_for_in_the_environment(use, monkeypatch) -> None:
-    use("10.16.1", "no_gpu")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # the GPU is hidden
     with pytest.raises(MissingDependencyError) as caught:
         TrtBackend().require(BackendSpec(name="trt"))
     assert "CUDA_VISIBLE_DEVICES is ''" in (caught.value.hint or "")
 
 
-def test_a_device_that_is_not_there_is_a_usage_error(use) -> None:
-    use(FAKE_CUDA_DEVICES="2")
+def test_the_device_of_the_option_is_taken_and_one_that_does_not_exist_refused(
+    use, perceptron, engines
+) -> None:
+    fake = use(FAKE_CUDA_DEVICES="2")
     TrtBackend().require(BackendSpec(name="trt", options={"device": "1"}))
     for device, words in (("2", "shows 2"), ("-1", "0 or more")):
         with pytest.raises(UsageError, match=words):
             TrtBackend().require(BackendSpec(name="trt", options={"device": device}))
-
-
-def test_the_second_device_is_taken(use, perceptron, engines) -> None:
-    fake = use(FAKE_CUDA_DEVICES="2")
     measure(with_engine(job(perceptron, device="1"), engines))
     assert fake.device.current == 1
-
-
-def test_what_is_usable_names_version_and_gpu(each) -> None:
-    found = TrtBackend().availability()
-    assert found.usable
-    assert found.detail == f"TensorRT {each.trt.__version__} on Fake H200"
-
-
-def test_graph_medians_lie_where_the_device_says(each, perceptron, engines) -> None:
-    found = measure(with_engine(job(perceptron, workload=workload(40, mode=THROUGHPUT)), engines))
-    assert np.median(series(found, "gpu_compute")) == pytest.approx(0.2, rel=0.02)

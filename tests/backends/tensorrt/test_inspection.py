@@ -7,6 +7,7 @@ import pytest
 from enginescope.backends.tensorrt.build.network import node_at
 from enginescope.backends.tensorrt.libraries import Libraries, inspect
 from enginescope.backends.tensorrt.profile_pass import profile_of
+from enginescope.backends.tensorrt.run.engine import tensors_of
 from enginescope.backends.tensorrt.run.inference_stream import Grown, make_allocator
 from enginescope.core.errors import BackendError, UnsupportedError
 from tests.backends.tensorrt.driving import job, measure, opened, with_engine
@@ -56,29 +57,23 @@ def test_auxiliary_streams_are_noticed(use, perceptron, engines, monkeypatch) ->
 
 
 def test_a_profile_that_tensorrt_refuses(use, perceptron, engines, monkeypatch) -> None:
-    use()
+    fake = use()
     sizes = {"opt_shapes": "x:1x4;x:2x4", "profile_index": "1"}
     one = with_engine(job(perceptron, **sizes), engines)
-    from tensorrt import _context
-
-    refuses = lambda *_: False  # noqa: E731
-    monkeypatch.setattr(_context.IExecutionContext, "set_optimization_profile_async", refuses)
+    method = "set_optimization_profile_async"
+    monkeypatch.setattr(fake.trt.IExecutionContext, method, lambda *_: False)
     with pytest.raises(BackendError, match="optimization profile 1: TensorRT refused it"):
         measure(one)
 
 
-def test_a_runtime_takes_a_dla_core(use, perceptron, engines) -> None:
-    use()
+def test_a_runtime_takes_a_dla_core_and_may_lack_controls_of_temporary_files(
+    use, perceptron, engines, monkeypatch
+) -> None:
+    fake = use()
     one = with_engine(job(perceptron), engines)
     core = job(perceptron, engine=one.engine, dla_core="1")
     with opened(core) as session:
         assert session._runtime.DLA_core == 1
-
-
-def test_a_runtime_without_controls_of_temporary_files(
-    use, perceptron, engines, monkeypatch
-) -> None:
-    fake = use()
     one = with_engine(job(perceptron, tempfile_controls="temporary:deny"), engines)
     monkeypatch.delattr(fake.trt, "TempfileControlFlag")
     with pytest.raises(UnsupportedError, match="tempfile_controls"):
@@ -107,3 +102,52 @@ def test_a_node_is_found_by_its_number(perceptron, tmp_path) -> None:
     damaged = tmp_path / "damaged.onnx"
     damaged.write_bytes(b"garbage")
     assert node_at(str(damaged), 0) == (None, None)
+
+
+def named(*names: str) -> SimpleNamespace:
+    return SimpleNamespace(**{name: SimpleNamespace(name=name) for name in names})
+
+
+#: The lean bindings have methods whose types they lack (``TensorFormat``, ``EngineInspector``);
+#: calling one raises. Seen with 10.16.1.
+LEAN = SimpleNamespace(
+    DataType=named("HALF"), TensorIOMode=named("INPUT"), TensorLocation=named("HOST", "DEVICE")
+)
+
+
+def raises(error: Exception):
+    def call(*_: object) -> None:
+        raise error
+
+    return call
+
+
+def lean_engine(described: str) -> SimpleNamespace:
+    """As far as it is asked, with the errors of the real one."""
+    untyped = TypeError("Unable to convert function return value to a Python type!")
+    return SimpleNamespace(
+        num_io_tensors=1,
+        get_tensor_name=lambda index: "x",
+        get_tensor_dtype=lambda name: LEAN.DataType.HALF,
+        get_tensor_shape=lambda name: (1, 3, 8, 8),
+        get_tensor_mode=lambda name: LEAN.TensorIOMode.INPUT,
+        get_tensor_location=lambda name: LEAN.TensorLocation.DEVICE,
+        get_tensor_vectorized_dim=lambda name: 1,
+        get_tensor_components_per_element=lambda name: 4,
+        get_tensor_format=raises(untyped),
+        get_tensor_format_desc=lambda name: described,
+        create_engine_inspector=raises(RuntimeError("Could not activate keep_alive!")),
+    )
+
+
+def test_lean_bindings_have_formats_of_descriptions_and_no_plan() -> None:
+    lean = lean_engine("Four wide channel vectorized row major FP16 format (kCHW4)")
+    (tensor,) = tensors_of(LEAN, lean)
+    assert tensor.layout == "CHW4"
+    assert (tensor.vector_axis, tensor.vector_width) == (1, 4)
+    assert tensors_of(LEAN, lean_engine("plain"))[0].layout == "LINEAR"
+    libraries = Libraries(trt=LEAN, cuda=None, driver=None, runtime="lean")
+    text, plan, (notice,) = inspect(libraries, lean, None, "net")
+    assert (text, plan) == (None, None)
+    assert notice.code == "W-NO-PLAN"
+    assert "lean" in notice.message

@@ -10,25 +10,14 @@ from enginescope.backends.tensorrt import libraries
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.build.build import build_engine
 from enginescope.backends.tensorrt.cuda import Cuda, Driver
-from enginescope.backends.tensorrt.libraries import (
-    Libraries,
-    installed_version,
-    load,
-    member,
-    version_numbers,
-)
+from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.records.run.job import BackendSpec
 from tests.backends.tensorrt.driving import build, job, measure, report
 
 
-@pytest.fixture
-def nothing(monkeypatch) -> None:
-    """Neither TensorRT nor CUDA, whatever this machine has."""
+def test_neither_tensorrt_nor_cuda(monkeypatch) -> None:
     monkeypatch.setattr(libraries, "is_installed", lambda _: False)
-
-
-def test_nothing_there(nothing) -> None:
     with pytest.raises(MissingDependencyError, match="TensorRT is not installed") as caught:
         TrtBackend().require(BackendSpec(name="trt"))
     assert "pip install tensorrt" in (caught.value.hint or "")
@@ -38,20 +27,20 @@ def test_nothing_there(nothing) -> None:
     assert installed_version() is None
 
 
-@pytest.mark.parametrize("runtime", ["lean", "dispatch"])
-def test_a_runtime_that_is_not_there_is_named(use, runtime) -> None:
+def test_a_runtime_that_is_not_installed_is_named(use) -> None:
     use()
-    with pytest.raises(MissingDependencyError, match=f"{runtime} runtime") as caught:
-        load(runtime)
-    assert f"tensorrt-{runtime}-cu13" in (caught.value.hint or "")
-    assert installed_version(runtime) is None
+    for runtime in ("lean", "dispatch"):
+        with pytest.raises(MissingDependencyError, match=f"{runtime} runtime") as caught:
+            load(runtime)
+        assert f"tensorrt-{runtime}-cu13" in (caught.value.hint or "")
+        assert installed_version(runtime) is None
 
 
 def test_the_version_is_known_without_an_import(each) -> None:
     del sys.modules["tensorrt"]
     assert installed_version() == each.trt.__version__
     assert "tensorrt" not in sys.modules
-    assert load().version[:2] == version_numbers(each.trt.__version__)[:2]
+    assert load().version[:2] == libraries.version_numbers(each.trt.__version__)[:2]
 
 
 def test_the_version_without_a_distribution_is_the_modules(use, monkeypatch) -> None:
@@ -91,7 +80,7 @@ def test_tensorrt_without_cuda_bindings(use) -> None:
     assert "enginescope[trt]" in (caught.value.hint or "")
 
 
-def test_bindings_that_find_no_libcuda_raise(use, monkeypatch) -> None:
+def test_bindings_that_find_no_libcuda_or_no_device(use, monkeypatch) -> None:
     """As those before 13 do where there is no driver."""
     fake = use()
 
@@ -102,10 +91,6 @@ def test_bindings_that_find_no_libcuda_raise(use, monkeypatch) -> None:
     with pytest.raises(MissingDependencyError, match=r"no NVIDIA GPU.*libcuda"):
         TrtBackend().require(BackendSpec(name="trt"))
     assert not TrtBackend().availability().usable
-
-
-def test_no_device_at_all(use, monkeypatch) -> None:
-    fake = use()
     monkeypatch.setattr(fake.cuda, "cudaGetDeviceCount", lambda: (0, 0))
     with pytest.raises(UnsupportedError, match="there is none"):
         Driver(fake.cuda).device_count()
@@ -119,7 +104,7 @@ def test_an_error_of_cuda_and_a_missing_member_are_named(use) -> None:
     with pytest.raises(UnsupportedError, match="GPU 3: this machine shows 1"):
         Cuda(fake.cuda, 3)
     with pytest.raises(UnsupportedError, match=r"this TensorRT has no DataType.FP3"):
-        member(fake.trt.DataType, "FP3", "type fp3")
+        libraries.member(fake.trt.DataType, "FP3", "type fp3")
 
 
 def test_a_runtime_that_only_runs_does_not_build(use, perceptron, engines) -> None:

@@ -30,7 +30,7 @@ class Kept:
         self.texts.append({one.kind: Path(one.path).read_text() for one in run.artifacts})
 
 
-@pytest.mark.parametrize("version", loading.VERSIONS)
+@pytest.mark.parametrize("version", loading.VERSIONS[1:])  # 8.6 below
 def test_a_model_is_built_once_and_measured_each_time(use, perceptron, engines, version) -> None:
     use(version)
     kept = Kept()
@@ -68,9 +68,6 @@ def test_an_engine_is_built_anew_where_that_is_asked(use, perceptron, engines) -
     (first,) = build_engines(jobs(perceptron, engines), lambda _: None)
     (again,) = build_engines(jobs(perceptron, engines, rebuild=True), lambda _: None)
     (kept,) = build_engines(jobs(perceptron, engines), lambda _: None)
-    assert first.build is not None
-    assert again.build is not None
-    assert kept.build is not None
     assert [one.build.from_cache for one in (first, again, kept)] == [False, False, True]
     assert first.samples == ()
     assert first.plan is not None
@@ -78,33 +75,24 @@ def test_an_engine_is_built_anew_where_that_is_asked(use, perceptron, engines) -
     assert kept.environment.host.name
 
 
-def test_what_a_build_says_is_said_of_each_run_of_its_engine(use, perceptron, engines) -> None:
-    use("8.6.0")
-    asked = make_jobs([perceptron], ["trt:int8"], workload(), engine_cache=engines)
-    asked = tuple(replace(one, layer_profile=False) for one in asked)
-    for run in run_jobs(asked * 2, lambda _: None):
-        codes = [one.code for one in run.notices]
-        assert codes.count("W-RANDOM-CALIBRATION") == 1
-        assert codes.count("W-BUILD-SHAPE") == 1
-
-
 def test_one_job_that_cannot_be_built_costs_no_other(use, perceptron, tmp_path, engines) -> None:
     use("8.6.0")
     strange = models.missing_operator(tmp_path / "strange.onnx")
     garbage = tmp_path / "garbage.onnx"
     garbage.write_bytes(b"garbage")
-    load = workload()
-    kept = Kept()
-    asked = make_jobs(
-        [strange, garbage, perceptron], ["trt"], load, engine_cache=engines, layer_profile=False
-    )
-    refused, damaged, good = run_jobs(asked, kept)
+    kept, options = Kept(), {"engine_cache": engines, "layer_profile": False}
+    asked = make_jobs([strange, garbage, perceptron], ["trt:int8"], workload(), **options)
+    refused, damaged, *good = run_jobs((*asked, asked[-1]), kept)
     assert refused.outcome.kind is OutcomeKind.UNSUPPORTED
     assert "strange (fake.missing::Frobnicate)" in (refused.outcome.message or "")
     assert "While parsing node number 1" in kept.texts[0]["worker_log"]
     assert damaged.outcome.kind is OutcomeKind.FAILED
     assert "MODEL_DESERIALIZE_FAILED" in (damaged.outcome.message or "")
-    assert good.outcome.kind is OutcomeKind.OK
+    for run in good:  # what the build says is said of each run of its engine
+        assert run.outcome.kind is OutcomeKind.OK
+        codes = [one.code for one in run.notices]
+        assert codes.count("W-RANDOM-CALIBRATION") == 1
+        assert codes.count("W-BUILD-SHAPE") == 1
 
 
 @pytest.mark.parametrize(

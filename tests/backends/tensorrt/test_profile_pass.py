@@ -15,8 +15,6 @@ from enginescope.records.run.job import Mode
 from tests.backends.tensorrt.driving import codes, job, measure, opened, with_engine
 from tests.fakes.models import non_zero
 
-EAGER = Mode(kind="latency", cuda_graph=False)
-
 
 @pytest.fixture(autouse=True)
 def _brief(monkeypatch) -> None:
@@ -60,9 +58,7 @@ def test_a_driver_without_the_wait_is_said(use, perceptron, engines) -> None:
     assert "CUDA_ERROR_NOT_SUPPORTED" in notice.message
 
 
-def test_an_engine_that_waits_at_enqueue_opens_the_gate(
-    use, tmp_path, engines, monkeypatch
-) -> None:
+def test_an_engine_that_waits_at_enqueue_is_not_gated(use, tmp_path, engines, monkeypatch) -> None:
     use()
     monkeypatch.setattr(inference_stream, "LIMIT_S", 0.05)
     started = monotonic()
@@ -73,31 +69,26 @@ def test_an_engine_that_waits_at_enqueue_opens_the_gate(
     assert monotonic() - started < 30
 
 
-def test_a_gate_is_opened_when_the_enqueue_fails(use, perceptron, engines) -> None:
-    use()
-    one = with_engine(job(perceptron), engines)
-    with opened(one, EAGER) as session:
-        stream = session.lanes[0].compute_stream
-        held = inference_stream.Gate(load().driver, session.cuda, stream)
-        with pytest.raises(BackendError), held.closed():
-            raise BackendError("enqueueing")
-        session.cuda.wait(stream, "waiting")  # would never end
-        assert not held.was_late
-
-
-def test_what_is_enqueued_waits_for_the_gate(use, perceptron, engines) -> None:
+def test_what_is_enqueued_waits_for_the_gate_which_a_failed_enqueue_opens(
+    use, perceptron, engines
+) -> None:
     fake = use()
     one = with_engine(job(perceptron), engines)
-    with opened(one, EAGER) as session:
+    with opened(one, Mode(kind="latency", cuda_graph=False)) as session:
         stream = session.lanes[0].compute_stream
         event = session.cuda.event(spin=True)
-        held = inference_stream.Gate(load().driver, session.cuda, stream)
-        with held.closed():
+        gate = inference_stream.Gate(load().driver, session.cuda, stream)
+        with gate.closed():
             fake.cuda.cudaEventRecord(event, stream)
             mark = fake.device.events[int(event)]
             assert mark.at_ns is None
         session.cuda.wait(stream, "waiting")
         assert mark.at_ns is not None
+        gate = inference_stream.Gate(load().driver, session.cuda, stream)
+        with pytest.raises(BackendError), gate.closed():
+            raise BackendError("enqueueing")
+        session.cuda.wait(stream, "waiting")  # would never end
+        assert not gate.was_late
 
 
 def test_taking_the_layers_times_logs_no_error(use, perceptron, engines, capfd) -> None:
@@ -107,20 +98,14 @@ def test_taking_the_layers_times_logs_no_error(use, perceptron, engines, capfd) 
     assert "setProfiler" not in "".join((*capfd.readouterr(), *map(str, found.notices)))
 
 
-@pytest.mark.parametrize(
-    ("times", "whole", "cost"),
-    [
+def test_each_layer_pays_for_its_event_and_the_rest_adds_up() -> None:
+    for times, whole, cost in (
         ([3.0, 3.0, 3.0], 6.0, 1.0),
         ([5.0, 1.0], 3.0, 2.0),  # the second is nothing but its event
         ([1.0, 2.0], 4.0, 0.0),
         ([], 1.0, 0.0),
-    ],
-)
-def test_each_layer_pays_for_its_event(times, whole, cost) -> None:
-    assert event_cost(times, whole) == pytest.approx(cost)
-
-
-def test_what_is_left_adds_up_whatever_the_layers_are() -> None:
+    ):
+        assert event_cost(times, whole) == pytest.approx(cost)
     generator = np.random.default_rng(5)
     for _ in range(200):
         times = generator.exponential(0.005, generator.integers(1, 60))

@@ -59,16 +59,11 @@ def test_a_missing_library_names_the_backend_that_needs_it(monkeypatch) -> None:
         assert caught.value.why == f"the backend {name} needs it"
 
 
-@pytest.mark.parametrize("text", ["8", "sm_89", "8.9,", ""])
-def test_compute_capabilities_are_numbers(text) -> None:
-    if text == "8.9,":  # a list may end so
-        assert parse_backend(f"trt-rtx?compute_capabilities={text}")
-        return
-    with pytest.raises(UsageError, match=r"as in 8\.6,8\.9"):
-        parse_backend(f"trt-rtx?compute_capabilities={text}")
-
-
-def test_it_has_no_timing_cache() -> None:
+def test_compute_capabilities_are_numbers_and_there_is_no_timing_cache() -> None:
+    assert parse_backend("trt-rtx?compute_capabilities=8.9,")  # a list may end so
+    for text in ("8", "sm_89", ""):
+        with pytest.raises(UsageError, match=r"as in 8\.6,8\.9"):
+            parse_backend(f"trt-rtx?compute_capabilities={text}")
     assert parse_backend("trt-rtx?timing_cache=none")
     with pytest.raises(UsageError, match="keeps no timing cache"):
         parse_backend("trt-rtx?timing_cache=t.cache")
@@ -117,15 +112,13 @@ def test_a_gpu_that_it_does_not_serve_has_both_facts(rtx) -> None:
 
 
 @pytest.mark.parametrize("fault", ["no_gpu", "no_driver"])
-def test_a_machine_without_a_gpu_has_both_facts(rtx, fault) -> None:
+def test_a_machine_without_a_gpu_has_both_facts(rtx, use, monkeypatch, fault) -> None:
     rtx(fault=fault)
     with pytest.raises(MissingDependencyError, match=r"runs on compute.*this machine: cudaError"):
         tensorrt_rtx().require(SPEC)
     tensorrt_rtx().require_for_build(SPEC)
-
-
-def test_tensorrt_itself_builds_on_a_gpu_only(use) -> None:
-    use(fault="no_gpu")
+    monkeypatch.undo()
+    use(fault=fault)  # TensorRT itself builds on a GPU only
     with pytest.raises(MissingDependencyError, match="no NVIDIA GPU"):
         load_backend("trt").require_for_build(BackendSpec(name="trt"))
 

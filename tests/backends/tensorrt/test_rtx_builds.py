@@ -56,13 +56,7 @@ def build(run, model: Path, *flags: str, on: str = "trt-rtx") -> dict:
     return json.loads(done.stdout)
 
 
-def plan_of(run, engine: Path) -> dict:
-    done = run("explore", engine, "--json")
-    assert done.returncode == 0, done.stderr
-    return {**json.loads(done.stdout), "said": done.stderr}
-
-
-def test_a_convolutional_network(run, tmp_path) -> None:
+def test_a_convolutional_network_and_its_archive(run, tmp_path) -> None:
     model = models.convolutions(tmp_path / "net.onnx")
     found = build(run, model)
     assert found["outcome"]["kind"] == "ok"
@@ -80,6 +74,10 @@ def test_a_convolutional_network(run, tmp_path) -> None:
     assert build(run, model)["build"]["from_cache"]
     printed = run("build", model, "--on", "trt-rtx", "-o", tmp_path / "net.engine", "--rebuild")
     assert f"its layers: enginescope explore {tmp_path / 'net.engine'}" in printed.stderr
+    files = sorted(tmp_path.glob("net.engine*"))
+    done = run("archive", "create", tmp_path / "net.tea", *files)
+    assert done.returncode == 0, done.stderr
+    assert "correlation" in run("explore", tmp_path / "net.tea").stdout
 
 
 def test_a_log_that_is_kept_tells_memory_and_time(run, tmp_path) -> None:
@@ -150,21 +148,18 @@ def test_what_it_cannot_build_is_said(run, tmp_path, option, why) -> None:
     assert why in found["outcome"]["message"]
 
 
-@pytest.mark.parametrize("verb", ["bench", "explore"])
-def test_a_machine_without_a_gpu_has_both_facts_in_one_line(run, tmp_path, verb) -> None:
+def test_a_machine_without_a_gpu_has_both_facts_in_one_line(run, tmp_path) -> None:
     model = models.convolutions(tmp_path / "net.onnx")
     build(run, model, on="trt?runtime=rtx&compute_capabilities=8.9")
     (tmp_path / "net.engine.graph.json").unlink()
-    done = run(verb, tmp_path / "net.engine")
-    assert done.returncode == 2
-    (line,) = done.stderr.strip().splitlines()
-    assert "TensorRT for RTX 1.7.1.116 runs on compute capability 7.5, 8.0, 8.6" in line
-    assert "this machine" in line
-    assert "enginescope build MODEL --on trt-rtx" in line
-    assert ("for compute capability 8.9" in line) is (verb == "explore")
-
-
-def test_doctor_names_both_facts(run) -> None:
+    for verb in ("bench", "explore"):
+        done = run(verb, tmp_path / "net.engine")
+        assert done.returncode == 2
+        (line,) = done.stderr.strip().splitlines()
+        assert "TensorRT for RTX 1.7.1.116 runs on compute capability 7.5, 8.0, 8.6" in line
+        assert "this machine" in line
+        assert "enginescope build MODEL --on trt-rtx" in line
+        assert ("for compute capability 8.9" in line) is (verb == "explore")
     backends = {one["name"]: one for one in json.loads(run("doctor", "--json").stdout)["backends"]}
     assert not backends["trt-rtx"]["usable"]
     assert "runs on compute capability" in backends["trt-rtx"]["detail"]
@@ -183,26 +178,12 @@ def test_process_builds_and_says_why_it_does_not_measure(run, environment, tmp_p
     assert run("process", model, folder, "--on", "ort-cpu").returncode == 2
 
 
-def test_an_archive_holds_an_engine_and_its_plan(run, tmp_path) -> None:
-    build(run, models.convolutions(tmp_path / "net.onnx"))
-    files = sorted(tmp_path.glob("net.engine*"))
-    done = run("archive", "create", tmp_path / "net.tea", *files)
-    assert done.returncode == 0, done.stderr
-    assert "correlation" in run("explore", tmp_path / "net.tea").stdout
-
-
 def test_progress_is_reported(run, tmp_path) -> None:
     """Phases of a real build, and the cache that TensorRT for RTX does not have."""
-    script = tmp_path / "phases.py"
-    script.write_text(PHASES)
-    model = models.convolutions(tmp_path / "net.onnx")
-    done = subprocess.run(
-        [sys.executable, script, model],
-        env={**os.environ, "PYTHONPATH": str(unpacked(*RTX, large=True)) + os.pathsep + SOURCE},
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+    command = [sys.executable, "-c", PHASES, models.convolutions(tmp_path / "net.onnx")]
+    path = str(unpacked(*RTX, large=True)) + os.pathsep + SOURCE
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["phases"]

@@ -1,9 +1,9 @@
 """When a kept engine is taken, and when it is not."""
 
+from functools import partial
 from pathlib import Path
 
 import onnx
-import pytest
 
 from enginescope.backends.tensorrt import cuda as cuda_module
 from enginescope.backends.tensorrt.backend import TrtBackend
@@ -29,11 +29,7 @@ def test_what_was_built_is_taken_again(each, perceptron, engines) -> None:
     assert kept.from_cache
     assert replace(kept, from_cache=False) == made
     assert {notice.code for notice in kept.notices} == {"W-BUILD-SHAPE"}
-
-
-def test_no_cache_no_engine(use, perceptron) -> None:
-    use()
-    assert TrtBackend().engine_for(job(perceptron)) is None
+    assert TrtBackend().engine_for(job(perceptron)) is None  # there is no cache
 
 
 def test_everything_that_decides_the_engine_is_in_its_key(perceptron, tmp_path) -> None:
@@ -100,17 +96,16 @@ def test_a_model_counts_by_its_bytes_and_its_weights(tmp_path) -> None:
     assert len({first, second, key(job(path))}) == 3
 
 
-@pytest.mark.parametrize("damage", ["no weights", "no model", "no file"])
-def test_a_model_that_cannot_be_read_is_left_to_the_build(use, tmp_path, engines, damage) -> None:
+def test_a_model_that_cannot_be_read_is_left_to_the_build(use, tmp_path, engines) -> None:
     use()
     path = own.external(tmp_path / "external.onnx")
-    if damage == "no weights":
-        (tmp_path / "external.weights").unlink()
-    elif damage == "no model":
-        path.write_bytes(b"garbage")
-    else:
-        path.unlink()
-    assert TrtBackend().engine_for(job(path, engine_cache=str(engines))) is None
+    for damage in (
+        (tmp_path / "external.weights").unlink,
+        partial(path.write_bytes, b"garbage"),
+        path.unlink,
+    ):
+        damage()
+        assert TrtBackend().engine_for(job(path, engine_cache=str(engines))) is None
 
 
 def test_an_entry_that_is_not_whole_is_none(use, perceptron, engines) -> None:

@@ -1,7 +1,5 @@
 """Dynamic shapes, profiles, shapes as values, and shapes that only values decide."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,13 +14,11 @@ from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import (
     LATENCY,
     THROUGHPUT,
-    build,
     codes,
     expected,
     job,
     measure,
     opened,
-    report,
     shapes,
     with_engine,
     workload,
@@ -45,9 +41,7 @@ def test_a_bound_that_is_missing_is_its_neighbours() -> None:
     assert notices == ()
     (only,), _ = spans(X, min_shapes="x:1x4", max_shapes="x:8x4")
     assert only == {"x": Span(low=(1, 4), opt=(8, 4), high=(8, 4))}
-
-
-def test_without_shapes_for_the_build_those_of_the_workload_count() -> None:
+    # without shapes for the build, those of the workload count
     load = Workload(shapes=(InputShape(name="x", dims=(6, 4)),))
     (only,), notices = spans(X, load=load)
     assert only["x"].opt == (6, 4)
@@ -67,10 +61,7 @@ def test_what_nobody_says_is_one_and_noticed() -> None:
     assert "x 1x4, ids 1x1 only" in notice.message
     for option in ("--dim NAME=SIZE", "--opt-shape x:"):
         assert option in notice.message
-
-
-def test_a_model_without_dynamic_inputs_needs_no_profile() -> None:
-    assert spans(FIXED) == ((), ())
+    assert spans(FIXED) == ((), ())  # a model without dynamic inputs needs no profile
 
 
 @pytest.mark.parametrize(
@@ -89,20 +80,11 @@ def test_shapes_that_cannot_be_are_refused(options, words) -> None:
         spans(X, IDS, **options)
 
 
-def test_a_fixed_dimension_of_another_size_is_unsupported() -> None:
+def test_shapes_for_fixed_dimensions_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"the model has fixed dimensions: \?x4"):
         spans(X, IDS, opt_shapes="x:1x5")
-
-
-def test_shapes_for_a_model_that_is_fixed_are_refused() -> None:
     with pytest.raises(UsageError, match="no dynamic input"):
         spans(FIXED, opt_shapes="fixed:1x3")
-
-
-def profiles(path: Path, engines: Path):
-    """Two profiles: a batch of 1, and of 2 to 8, best 4."""
-    sizes = {"min_shapes": "x:1x4;x:2x4", "opt_shapes": "x:1x4;x:4x4", "max_shapes": "x:1x4;x:8x4"}
-    return with_engine(job(path, **sizes), engines)
 
 
 def of_profile(one, index: str, **more):
@@ -111,7 +93,9 @@ def of_profile(one, index: str, **more):
 
 
 def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron, engines) -> None:
-    engine = profiles(perceptron, engines)
+    """Two profiles: a batch of 1, and of 2 to 8, best 4."""
+    sizes = {"min_shapes": "x:1x4;x:2x4", "opt_shapes": "x:1x4;x:4x4", "max_shapes": "x:1x4;x:8x4"}
+    engine = with_engine(job(perceptron, **sizes), engines)
     for index, more, batch in (
         ("0", {}, 1),
         ("1", {}, 4),
@@ -124,24 +108,15 @@ def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron
         assert found.batch == batch
         assert found.inputs[0].shape == (batch, 4)
         np.testing.assert_allclose(found.answers[0].data, expected(perceptron, one)[0], rtol=1e-6)
-
-
-@pytest.mark.parametrize(("index", "batch"), [("0", 2), ("1", 1), ("1", 9)])
-def test_a_shape_outside_its_profile_has_a_hint(each, perceptron, engines, index, batch) -> None:
-    one = of_profile(profiles(perceptron, engines), index, shapes=shapes(x=(batch, 4)))
-    with pytest.raises(UsageError, match=f"shape {batch}x4 for input x") as caught:
-        measure(one)
-    assert "--opt-shape" in (caught.value.hint or "")
-
-
-def test_a_profile_that_is_not_there_is_named(each, perceptron, engines) -> None:
-    one = of_profile(profiles(perceptron, engines), "2")
+    for index, batch in (("0", 2), ("1", 1), ("1", 9)):
+        one = of_profile(engine, index, shapes=shapes(x=(batch, 4)))
+        with pytest.raises(UsageError, match=f"shape {batch}x4 for input x") as caught:
+            measure(one)
+        assert "--opt-shape" in (caught.value.hint or "")
     with pytest.raises(UsageError, match=r"profile_index=2.*2 optimization profiles, from 0"):
-        measure(one)
-
-
-def test_inputs_of_one_batch(each, tmp_path, engines) -> None:
-    path = own.two_inputs(tmp_path / "two.onnx")
+        measure(of_profile(engine, "2"))
+    # inputs of one batch
+    path = own.two_inputs(engines / "two.onnx")
     one = with_engine(job(path, workload=workload(batch=3)), engines)
     found = measure(one)
     assert found.batch == 3
@@ -178,14 +153,8 @@ def test_outputs_whose_size_only_the_values_tell(each, tmp_path, engines, mode) 
     assert found.outputs[0].shape == (1, 3)
     item = answer.data.itemsize
     assert found.device_memory.buffer_bytes == 6 * 4 + 3 * item
-
-
-def test_an_output_with_no_values_at_all(each, tmp_path, engines) -> None:
-    path = models.non_zero(tmp_path / "where.onnx")
-    file = tmp_path / "x.npy"
-    np.save(file, np.zeros(6, np.float32))
-    load = workload(files=(InputFile(name="x", path=str(file)),))
-    (answer,) = measure(with_engine(job(path, workload=load), engines)).answers
+    np.save(file, np.zeros(6, np.float32))  # no values at all
+    (answer,) = measure(one).answers
     assert answer.shape == (1, 0)
     assert answer.data.size == 0
 
@@ -198,13 +167,6 @@ def test_memory_that_an_output_cannot_get_is_out_of_memory(use, tmp_path, engine
         session.lanes[0].grown["y"].take = lambda nbytes: 0
         with pytest.raises(MemoryError, match="OutOfMemory"):
             session.step()
-
-
-def test_a_build_for_assumed_shapes_is_noticed(each, perceptron, engines) -> None:
-    found = build(job(perceptron, engine_cache=str(engines)))
-    (notice,) = found.notices
-    assert notice.code == "W-BUILD-SHAPE"
-    assert report(found).notices == found.notices
 
 
 @pytest.mark.parametrize(

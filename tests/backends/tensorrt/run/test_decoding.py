@@ -15,9 +15,16 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import DimSize, Job, Mode, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
-from tests.backends.tensorrt.driving import build, codes, job, measure, series, with_engine
-from tests.backends.tensorrt.driving import shapes as shaped
-from tests.backends.tensorrt.driving import workload as plain_workload
+from tests.backends.tensorrt import driving
+from tests.backends.tensorrt.driving import (
+    build,
+    codes,
+    job,
+    listening,
+    measure,
+    series,
+    with_engine,
+)
 from tests.suites.language import HEADS, WIDTH, decoder
 
 LENGTHS = {
@@ -32,7 +39,7 @@ def decoding(model: Path, style: str, length: int, past: int, **more: object) ->
     sizes = zip(LENGTHS[style], (length, past), strict=True)
     dims = tuple(DimSize(name=name, size=size) for name, size in sizes)
     mode = replace(Mode(decode=TOKENS), **more)
-    asked = plain_workload(5, batch=2, dims=dims, mode=mode)
+    asked = driving.workload(5, batch=2, dims=dims, mode=mode)
     return job(model, workload=settled_workload([model], asked))
 
 
@@ -84,34 +91,24 @@ def test_the_tokens_are_those_of_whole_prompts(each, style, past, tmp_path, engi
     assert each.device.memory.live() == ()
 
 
-def test_only_tokens_and_logits_are_copied(use, tmp_path, engines, monkeypatch) -> None:
+def test_a_run_copies_tokens_and_logits_only_and_has_times_of_tokens(
+    use, tmp_path, engines
+) -> None:
     fake = use()
     model = decoder(tmp_path / "net.onnx")
     one = with_engine(decoding(model, "optimum", 5, 7), engines)
     session = TrtDecodeSession(load(None), one)
-    copied: list[int] = []
-    real = fake.cuda.cudaMemcpyAsync
-
-    def counted(dst, src, count, kind, stream):
-        copied.append(count)
-        return real(dst, src, count, kind, stream)
-
     try:
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()
-        monkeypatch.setattr(session.cuda.runtime, "cudaMemcpyAsync", counted)
+        copies = listening(fake, "cudaMemcpyAsync")
         session._run(1, np.zeros(2, np.int64))
     finally:
         session.close()
+    copied = [nbytes for _, _, nbytes, _, _ in copies]
     past = 2 * HEADS * 7 * (WIDTH // HEADS) * 4  # bytes of the shortest
     assert len(copied) == 5  # ids, mask, positions; the logits of two rows
     assert max(copied) < past
-
-
-def test_a_run_has_time_to_first_token_and_per_token(use, tmp_path, engines) -> None:
-    use()
-    model = decoder(tmp_path / "net.onnx")
-    one = with_engine(decoding(model, "optimum", 4, 8), engines)
     found = measure(replace(one, layer_profile=True))
     first, further, whole = (
         series(found, name) for name in ("time_to_first_token", "time_per_token", "latency")
@@ -136,32 +133,24 @@ def test_an_engine_of_one_length_says_how_to_build_it(use, tmp_path, engines) ->
     assert "--max-shape" in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize(
-    ("asked", "option"),
-    [
+def test_what_a_decode_loop_or_model_lacks_is_refused(use, tmp_path, perceptron, engines) -> None:
+    fake = use()
+    model = decoder(tmp_path / "net.onnx")
+    for fields, option in (
         ({"kind": "throughput"}, "--mode throughput"),
         ({"cuda_graph": True}, "--graph on"),
         ({"transfers": False}, "--transfers off"),
         ({"cold": True}, "--cold"),
-    ],
-)
-def test_what_a_decode_loop_lacks_is_refused_before_the_build(use, tmp_path, asked, option) -> None:
-    use()
-    model = decoder(tmp_path / "net.onnx")
-    with pytest.raises(UsageError, match=option):
-        build(decoding(model, "optimum", 4, 8, **asked))
-
-
-def test_a_model_without_a_past_generates_nothing(use, perceptron, engines) -> None:
-    fake = use()
-    one = job(perceptron, workload=plain_workload(batch=2, mode=Mode(decode=3)))
+    ):
+        with pytest.raises(UsageError, match=option):
+            build(decoding(model, "optimum", 4, 8, **fields))
+    one = job(perceptron, workload=driving.workload(batch=2, mode=Mode(decode=3)))
     with pytest.raises(UnsupportedError, match=r"no past_\* input"):
         measure(with_engine(one, engines))
     assert fake.device.memory.live() == ()
 
 
 def test_a_profile_spans_the_lengths_from_the_prompt_to_the_last_token() -> None:
-
     inputs = [
         NetworkInput(name="input_ids", shape=(1, None)),
         NetworkInput(name="attention_mask", shape=(1, None)),
@@ -169,7 +158,7 @@ def test_a_profile_spans_the_lengths_from_the_prompt_to_the_last_token() -> None
         NetworkInput(name="temperature", shape=(1,)),
     ]
     shapes = {"input_ids": (1, 5), "attention_mask": (1, 5), "past_0": (2, 1, 4, 0, 16)}
-    load = Workload(shapes=shaped(**shapes), mode=Mode(decode=10))
+    load = Workload(shapes=driving.shapes(**shapes), mode=Mode(decode=10))
     (found,), notices = spans_of(inputs, {}, load)
     assert notices == ()
     spans = {name: (span.low, span.opt, span.high) for name, span in found.items()}

@@ -1,5 +1,9 @@
 """How requests are issued: graphs, copies, streams, sets of inputs, pauses, a cold cache."""
 
+import importlib.util
+import sys
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -8,9 +12,11 @@ from enginescope.backends.tensorrt.run.inference_stream import Captured
 from enginescope.backends.tensorrt.run.session import resolved
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.records.run.job import Mode
+from enginescope.probe import nvml
+from enginescope.probe.nvml import probe_devices
+from enginescope.records.run.job import Mode, TelemetryRule
 from enginescope.runner.inputs.inputs import make_feeds
-from tests.backends.tensorrt.conftest import L2_BYTES
+from tests.backends.tensorrt.conftest import L2_BYTES, Use
 from tests.backends.tensorrt.driving import (
     COUNT,
     LATENCY,
@@ -18,6 +24,7 @@ from tests.backends.tensorrt.driving import (
     codes,
     expected,
     job,
+    listening,
     measure,
     metrics,
     opened,
@@ -25,27 +32,24 @@ from tests.backends.tensorrt.driving import (
     with_engine,
     workload,
 )
-
-
-def changed(mode: Mode, **fields: object) -> Mode:
-    return replace(mode, **fields)
+from tests.fakes import nvml_scenarios
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
-@pytest.mark.parametrize("asked", [True, False, None])
-def test_a_graph_is_used_unless_declined(use, perceptron, engines, mode, asked) -> None:
+def test_a_graph_is_used_unless_declined(use, perceptron, engines, mode) -> None:
     fake = use()
-    one = job(perceptron, workload=workload(mode=changed(mode, cuda_graph=asked)))
-    found = measure(with_engine(one, engines))
-    assert found.mode.cuda_graph is (asked is not False)
-    assert not {code for code in codes(found) if code.endswith("GRAPH")}
-    assert fake.device.executables == {}
+    for asked in (True, False, None):
+        one = job(perceptron, workload=workload(mode=replace(mode, cuda_graph=asked)))
+        found = measure(with_engine(one, engines))
+        assert found.mode.cuda_graph is (asked is not False)
+        assert not {code for code in codes(found) if code.endswith("GRAPH")}
+        assert fake.device.executables == {}
 
 
 @pytest.mark.parametrize(("asked", "code"), [(True, "W-NO-CUDA-GRAPH"), (None, "I-NO-CUDA-GRAPH")])
 def test_a_refused_graph_is_noticed(use, perceptron, engines, asked, code) -> None:
     fake = use("10.16.1", "graph_refused")
-    one = job(perceptron, workload=workload(mode=changed(THROUGHPUT, cuda_graph=asked)))
+    one = job(perceptron, workload=workload(mode=replace(THROUGHPUT, cuda_graph=asked)))
     found = measure(with_engine(one, engines))
     assert found.mode.cuda_graph is False
     (notice,) = (one for one in found.notices if one.code == code)
@@ -57,7 +61,7 @@ def test_a_refused_graph_is_noticed(use, perceptron, engines, asked, code) -> No
 
 def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monkeypatch) -> None:
     use()
-    mode = changed(THROUGHPUT, streams=3)
+    mode = replace(THROUGHPUT, streams=3)
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
     real, calls = lane.capture, []
 
@@ -88,13 +92,11 @@ def test_copies_are_timed_where_they_are_made(use, perceptron, engines, kind, co
     if copies:
         assert (series(found, "h2d") >= 0.002).all()  # the stand-in's least copy
     if kind == "throughput":
-        parts = [
-            series(found, name) for name in ("h2d", "gpu_compute", "d2h") if name in metrics(found)
-        ]
+        names = ("h2d", "gpu_compute", "d2h") if copies else ("gpu_compute",)
+        parts = [series(found, name) for name in names]
         np.testing.assert_allclose(series(found, "trtexec_latency"), sum(parts))
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 12])
 @pytest.mark.parametrize(
     "extra",
     [
@@ -111,22 +113,23 @@ def test_copies_are_timed_where_they_are_made(use, perceptron, engines, kind, co
     ],
     ids=str,
 )
-def test_exactly_so_many_as_asked_for_are_kept(use, perceptron, engines, extra, count) -> None:
+def test_exactly_so_many_as_asked_for_are_kept(use, perceptron, engines, extra) -> None:
     use(FAKE_TENSORRT_COMPUTE_US="50")
-    mode = changed(THROUGHPUT, **extra)
-    one = with_engine(job(perceptron, workload=workload(count, mode=mode), stamps="1"), engines)
-    found = measure(one)
-    assert {len(one) for one in found.samples} == {count}
-    assert len(found.trace.stream) == count
-    assert set(found.trace.stream.tolist()) <= set(range(extra.get("streams", 1)))
+    mode = replace(THROUGHPUT, **extra)
+    one = with_engine(job(perceptron, workload=workload(mode=mode), stamps="1"), engines)
     (wanted,) = expected(perceptron, one)
-    np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
+    for count in (1, 2, 5, 12):
+        found = measure(replace(one, workload=workload(count, mode=mode)))
+        assert {len(one) for one in found.samples} == {count}
+        assert len(found.trace.stream) == count
+        assert set(found.trace.stream.tolist()) <= set(range(extra.get("streams", 1)))
+        np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("extra", [{"rotate": 3}, {"cold": True}, {"idle_ms": 1.0}], ids=str)
 def test_the_latency_mode_does_so_too(use, perceptron, engines, extra) -> None:
     use()
-    mode = changed(LATENCY, **extra)
+    mode = replace(LATENCY, **extra)
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
     found = measure(one)
     assert {len(one) for one in found.samples} == {COUNT}
@@ -135,7 +138,7 @@ def test_the_latency_mode_does_so_too(use, perceptron, engines, extra) -> None:
 
 
 def test_stamps_tell_one_story(each, perceptron, engines) -> None:
-    mode = changed(THROUGHPUT, transfers=True, streams=2)
+    mode = replace(THROUGHPUT, transfers=True, streams=2)
     one = job(perceptron, workload=workload(60, mode=mode), stamps="1")
     found = measure(with_engine(one, engines))
     trace = found.trace
@@ -161,7 +164,7 @@ def test_a_pause_lies_between_queries_and_stamps_are_not_kept(use, perceptron, e
     use()
     found = measure(with_engine(job(perceptron, workload=workload(mode=THROUGHPUT)), engines))
     assert found.trace is None
-    mode = changed(THROUGHPUT, idle_ms=2.0, in_flight=1)
+    mode = replace(THROUGHPUT, idle_ms=2.0, in_flight=1)
     found = measure(with_engine(job(perceptron, workload=workload(10, mode=mode)), engines))
     assert found.wall_ms is not None
     assert found.wall_ms > 7 * 2.0  # three stretches, and none after the last query of each
@@ -170,32 +173,17 @@ def test_a_pause_lies_between_queries_and_stamps_are_not_kept(use, perceptron, e
 
 def test_a_cold_query_is_timed_without_its_flush(use, perceptron, engines) -> None:
     fake = use()
-    flushed = []
-    real = fake.cuda.cudaMemsetAsync
-
-    def memset(*arguments):
-        flushed.append(arguments[2])
-        return real(*arguments)
-
-    fake.cuda.cudaMemsetAsync = memset
-    mode = changed(THROUGHPUT, cold=True, cuda_graph=False)
+    flushes = listening(fake, "cudaMemsetAsync")
+    mode = replace(THROUGHPUT, cold=True, cuda_graph=False)
     found = measure(with_engine(job(perceptron, workload=workload(mode=mode)), engines))
-    assert len(flushed) >= COUNT
-    assert set(flushed) == {2 * L2_BYTES}
+    assert len(flushes) >= COUNT
+    assert {nbytes for _, _, nbytes, _ in flushes} == {2 * L2_BYTES}
     assert np.median(series(found, "gpu_compute")) == pytest.approx(0.2, rel=0.02)
 
 
 @pytest.mark.parametrize("managed", ["0", "1"])
 def test_managed_memory_needs_no_copies(use, perceptron, engines, managed) -> None:
-    fake = use()
-    copies = []
-    real = fake.cuda.cudaMemcpyAsync
-
-    def memcpy(*arguments):
-        copies.append(arguments)
-        return real(*arguments)
-
-    fake.cuda.cudaMemcpyAsync = memcpy
+    copies = listening(use(), "cudaMemcpyAsync")
     one = with_engine(job(perceptron, managed_memory=managed), engines)
     found = measure(one)
     assert (not copies) == (managed == "1")
@@ -216,13 +204,43 @@ def test_defaults_are_filled_in_and_modes_refused() -> None:
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
 def test_arrays_are_copied_from_pageable_memory(each, perceptron, engines, mode) -> None:
-    locked: list[int] = []
-    usual = each.cuda.cudaHostAlloc
-    each.cuda.cudaHostAlloc = lambda *arguments: (locked.append(1), usual(*arguments))[1]
-    asked = changed(mode, transfers=True, call="arrays")
+    locked = listening(each, "cudaHostAlloc")
+    asked = replace(mode, transfers=True, call="arrays")
     one = with_engine(job(perceptron, workload=workload(mode=asked)), engines)
     found = measure(one)
     assert locked == []
     assert found.mode.call == "arrays"
     (outputs,) = expected(perceptron, one)
     np.testing.assert_allclose(found.answers[0].data, outputs, rtol=1e-5)
+
+
+# telemetry
+
+RULE = TelemetryRule(depth="full", interval_ms=20, duration_ms=300, idle_ms=150, settle_ms=50)
+
+
+@pytest.fixture
+def h200(use: Use) -> Iterator[None]:
+    """NVML's stand-in too, here and in the sampling process; gone before TensorRT's is."""
+    use()
+    place = nvml_scenarios.FOLDER / "pynvml.py"
+    spec = importlib.util.spec_from_file_location("pynvml", place)
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        nvml_scenarios.use(patch, "h200")
+        patch.setitem(sys.modules, "pynvml", module)
+        spec.loader.exec_module(module)
+        patch.setattr(nvml, "probe_devices", probe_devices)
+        yield
+
+
+@pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
+def test_either_loop_is_repeated_for_telemetry(h200, perceptron, engines, mode) -> None:
+    one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
+    found = measure(replace(one, telemetry=RULE))
+    assert found.gpu.requests is not None
+    assert found.gpu.requests > 0
+    assert found.gpu.series is not None
+    assert found.gpu.timed is not None
+    assert found.phases[-1].name == "telemetry"
+    assert {len(series) for series in found.samples} == {COUNT}

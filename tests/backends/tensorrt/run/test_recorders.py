@@ -42,6 +42,13 @@ class Recording:
     def series(self, metric: str) -> np.ndarray:
         return next(one.values_ms for one in self.recorder.samples() if one.metric == metric)
 
+    def as_run(self) -> Run:
+        samples, wall_ms = self.recorder.samples(), None
+        if samples[0].metric != "latency":
+            wall_ms = self.recorder.wall_ms
+        more = {"job": job(Path("a.engine")), "samples": samples, "wall_ms": wall_ms}
+        return Run(id="1", created="", origin="measured", **more)
+
 
 @pytest.fixture
 def recording(use, perceptron, engines):
@@ -58,8 +65,7 @@ def recording(use, perceptron, engines):
 @pytest.mark.parametrize("transfers", [False, True])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_queries_that_fill_the_pipeline_are_not_counted(recording, depth, transfers) -> None:
-    mode = replace(THROUGHPUT, in_flight=depth, transfers=transfers)
-    found = recording(mode)
+    found = recording(replace(THROUGHPUT, in_flight=depth, transfers=transfers))
     for count in (1, 6):
         before, enqueued = len(found.recorder), found.enqueued
         found.recorder.run(count)
@@ -75,7 +81,7 @@ def test_throughput_is_what_the_device_does(recording, transfers) -> None:
     assert np.median(compute) == pytest.approx(COMPUTE_MS, rel=0.01)
     # back to back: one query follows the other as soon as the device is free
     assert found.recorder.wall_ms == pytest.approx(10 * COMPUTE_MS, rel=0.05)
-    run = as_run(found)
+    run = found.as_run()
     told = pipeline(run)
     assert told.period_ms == pytest.approx(COMPUTE_MS, rel=0.05)
     assert told.compute_ms == pytest.approx(COMPUTE_MS, rel=0.01)
@@ -97,7 +103,7 @@ def test_the_bare_loop_tells_what_its_calls_cost(recording) -> None:
 def test_one_query_at_a_time_leaves_a_gap(recording) -> None:
     found = recording(replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
     found.recorder.run(5)
-    told = pipeline(as_run(found))
+    told = pipeline(found.as_run())
     assert told.gap_ms > 2.0  # four pauses of three, over five queries
 
 
@@ -105,7 +111,7 @@ def test_streams_overlap(recording) -> None:
     found = recording(replace(THROUGHPUT, streams=2))
     found.recorder.run(12)
     assert found.recorder.wall_ms == pytest.approx(6 * COMPUTE_MS, rel=0.15)
-    told = pipeline(as_run(found))
+    told = pipeline(found.as_run())
     assert told.gap_ms < 0
 
 
@@ -149,20 +155,24 @@ def test_parts_and_what_lies_outside_make_the_whole(recording, transfers) -> Non
     whole, parts = found.series("latency"), [found.series(name) for name in names]
     assert (whole > sum(parts) - 1e-3).all()
     assert np.median(found.series("gpu_compute")) == pytest.approx(COMPUTE_MS, rel=0.05)
-    told = round_trip(as_run(found))
+    told = round_trip(found.as_run())
     assert [name for name, _ in told.parts] == list(names)
     assert told.outside_ms == pytest.approx(float(np.median(whole - sum(parts))))
     assert 0 < told.outside_ms < 1.0
-    assert pipeline(as_run(found)) is None
+    assert pipeline(found.as_run()) is None
 
 
-def test_untimed_requests_come_before_the_timed_ones(recording) -> None:
+def test_untimed_requests_come_before_the_timed_ones_and_are_counted(recording) -> None:
     found = recording(LATENCY)
     found.recorder.run(3)
-    assert found.enqueued == 3
+    assert found.enqueued == found.recorder.issued == 3
     found.recorder.run(5, untimed=4)
-    assert found.enqueued == 3 + 4 + 5
+    assert found.enqueued == found.recorder.issued == 3 + 4 + 5
     assert len(found.recorder) == 3 + 5
+    for streams, issued in ((1, 102), (2, 104)):
+        recorder = recording(replace(THROUGHPUT, streams=streams)).recorder
+        recorder.run(100, untimed=3)
+        assert (len(recorder), recorder.issued) == (100, issued)
 
 
 @pytest.mark.parametrize("mode", [THROUGHPUT, LATENCY], ids=["bare", "latency"])
@@ -193,14 +203,3 @@ def test_a_failure_on_the_way_says_what_failed(recording, mode, fault, words) ->
         patch.setenv("FAKE_TENSORRT_FAULT", fault)
         with pytest.raises(BackendError, match=words):
             found.recorder.run(3)
-
-
-def as_run(found: Recording) -> Run:
-    return Run(
-        id="1",
-        created="",
-        origin="measured",
-        job=job(Path("a.engine")),
-        samples=found.recorder.samples(),
-        wall_ms=found.recorder.wall_ms if found.recorder.samples()[0].metric != "latency" else None,
-    )

@@ -44,25 +44,19 @@ def left(fake: SimpleNamespace) -> dict[str, object]:
     return {name: one for name, one in found.items() if one}
 
 
-MODES = [
-    LATENCY,
-    THROUGHPUT,
-    replace(THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
-    replace(THROUGHPUT, cuda_graph=False),
-]
-
-
-@pytest.mark.parametrize("mode", MODES, ids=str)
-def test_a_measurement_leaves_nothing(use, perceptron, engines, mode, monkeypatch) -> None:
+def test_a_measurement_leaves_nothing(use, tmp_path, perceptron, engines, monkeypatch) -> None:
     fake = use()
     monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
-    one = job(perceptron, workload=workload(mode=mode), layer_profile=True, stamps="1")
-    measure(with_engine(one, engines))
-    assert left(fake) == {}
-
-
-def test_outputs_that_grow_leave_nothing(use, tmp_path, engines) -> None:
-    fake = use()
+    for mode in (
+        LATENCY,
+        THROUGHPUT,
+        replace(THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
+        replace(THROUGHPUT, cuda_graph=False),
+    ):
+        one = job(perceptron, workload=workload(mode=mode), layer_profile=True, stamps="1")
+        measure(with_engine(one, engines))
+        assert left(fake) == {}, mode
+    # outputs that grow
     measure(with_engine(job(models.non_zero(tmp_path / "where.onnx")), engines))
     assert left(fake) == {}
 
@@ -96,17 +90,25 @@ def test_the_engine_is_closed_before_layers_are_profiled(
 
 @pytest.mark.parametrize("version", ["8.6.0", "11.4.0"])
 @pytest.mark.parametrize(
-    "fault", ["oom_engine", "oom_context", "oom_buffer", "execute_fails", "illegal_address"]
+    ("fault", "error", "words"),
+    [
+        ("oom_engine", MemoryError, "loading .*OutOfMemory"),
+        ("oom_context", MemoryError, "execution context: .*OutOfMemory"),
+        ("oom_buffer", MemoryError, "allocating .*cudaErrorMemoryAllocation"),
+        ("execute_fails", BackendError, "enqueueing an inference: .*Cask convolution"),
+        ("illegal_address", BackendError, "running the engine: cudaErrorIllegalAddress"),
+    ],
 )
-def test_what_fails_half_way_leaves_nothing(use, perceptron, engines, version, fault) -> None:
+def test_what_fails_half_way_says_why_and_leaves_nothing(
+    use, perceptron, engines, version, fault, error, words
+) -> None:
     use(version)
     one = with_engine(job(perceptron), engines)
     fake = use(version, fault)
-    with pytest.raises((EnginescopeError, MemoryError)):
+    with pytest.raises(error, match=words):
         measure(one)
-    if fault == "illegal_address":
-        return  # nothing can be freed any more: the process has to end
-    assert left(fake) == {}
+    if fault != "illegal_address":  # then nothing can be freed any more: the process has to end
+        assert left(fake) == {}
 
 
 def test_what_ends_early_leaves_nothing(use, perceptron, engines) -> None:
@@ -135,17 +137,14 @@ def test_a_layer_pass_that_fails_keeps_what_is_measured(
 ) -> None:
     fake = use()
     one = with_engine(job(perceptron, layer_profile=True), engines)
-    from tensorrt import _context
-
-    monkeypatch.setattr(_context.IExecutionContext, "report_to_profiler", lambda _: False)
-    found = measure(one)
-    assert found.profile is None
-    (notice,) = (one for one in found.notices if one.code == "W-NO-LAYERS")
-    assert "profiling the layers" in notice.message
-    assert len(found.samples[0])
-    monkeypatch.setattr(_context.IExecutionContext, "report_to_profiler", lambda _: True)
-    found = measure(one)
-    assert "reported none" in next(n.message for n in found.notices if n.code == "W-NO-LAYERS")
+    for reports, words in ((False, "profiling the layers"), (True, "reported none")):
+        method = "report_to_profiler"
+        monkeypatch.setattr(fake.trt.IExecutionContext, method, lambda _, reports=reports: reports)
+        found = measure(one)
+        assert found.profile is None
+        (notice,) = (one for one in found.notices if one.code == "W-NO-LAYERS")
+        assert words in notice.message
+        assert len(found.samples[0])
     assert left(fake) == {}
 
 

@@ -6,7 +6,14 @@ import pytest
 from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.run.engine import Buffer, EngineTensor, values_of
+from enginescope.backends.tensorrt.run.engine import (
+    Buffer,
+    EngineTensor,
+    from_memory,
+    is_known,
+    to_memory,
+    values_of,
+)
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import InputFile, InputRange, Workload
@@ -73,15 +80,10 @@ def test_raw_bytes_go_to_the_device_and_come_back(use, dtype, raw) -> None:
     assert fake.device.memory.live() == ()
 
 
-def widened(raw: np.ndarray) -> np.ndarray:
-    """BF16 bits as float32: they are its upper half."""
-    return (raw.astype(np.uint32) << 16).view(np.float32)
-
-
 def test_random_bf16_and_fp8_lie_within_one() -> None:
     found = fed(spec(DataType.BF16, (50, 20)))
     assert found.arrays["x"].dtype == np.uint16
-    values = widened(found.arrays["x"])
+    values = (found.arrays["x"].astype(np.uint32) << 16).view(np.float32)  # its upper half
     assert (np.abs(values) <= 1).all()
     assert values.std() > 0.5
     raw = fed(spec(DataType.FP8, (50, 20))).arrays["x"]
@@ -159,13 +161,59 @@ def test_a_layout_that_is_only_the_dlas_is_noticed(use, tmp_path, engines, monke
         assert set(notice.evidence) == {"x", "y"}
 
 
-@pytest.mark.parametrize("layout", ["chw2", "chw4", "chw16", "chw32", "hwc", "hwc8", "hwc16"])
-def test_values_are_put_into_the_layout_of_the_engine(use, tmp_path, engines, layout) -> None:
+def test_values_are_put_into_the_layout_of_the_engine(use, tmp_path, engines) -> None:
     use()
     path = models.image(tmp_path / "image.onnx")
-    formats = {"input_formats": f"fp32:{layout}", "output_formats": f"fp32:{layout}"}
-    one = with_engine(job(path, **formats), engines)
-    found = measure(one)
-    assert found.inputs[0].shape == (1, 5, 2, 3)
-    np.testing.assert_allclose(found.answers[0].data, expected(path, one)[0], rtol=1e-6)
-    assert "W-RAW-LAYOUT" not in codes(found)
+    for layout in ("chw2", "chw4", "chw16", "chw32", "hwc", "hwc8", "hwc16"):
+        formats = {"input_formats": f"fp32:{layout}", "output_formats": f"fp32:{layout}"}
+        one = with_engine(job(path, **formats), engines)
+        found = measure(one)
+        assert found.inputs[0].shape == (1, 5, 2, 3)
+        np.testing.assert_allclose(found.answers[0].data, expected(path, one)[0], rtol=1e-6)
+        assert "W-RAW-LAYOUT" not in codes(found), layout
+
+
+# memory layouts against their definition, element by element
+
+SHAPE = (2, 5, 3, 4)
+VALUES = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE) + 1
+DEEP = np.arange(2 * 5 * 2 * 3 * 2, dtype=np.float32).reshape(2, 5, 2, 3, 2) + 1
+
+
+def test_channels_last_and_in_vectors() -> None:
+    for layout, width in (("HWC", 5), ("HWC8", 8), ("HWC16", 16)):
+        memory = to_memory(VALUES, layout).ravel()
+        assert memory.size == 2 * 3 * 4 * width
+        for n, c, h, w in np.ndindex(SHAPE):
+            assert memory[((n * 3 + h) * 4 + w) * width + c] == VALUES[n, c, h, w], layout
+        assert memory.sum() == VALUES.sum()  # padding is zero
+    for width in (2, 4, 16, 32):
+        memory = to_memory(VALUES, f"CHW{width}").ravel()
+        groups = -(-5 // width)
+        assert memory.size == 2 * groups * 3 * 4 * width
+        for n, c, h, w in np.ndindex(SHAPE):
+            group, place = divmod(c, width)
+            at = (((n * groups + group) * 3 + h) * 4 + w) * width + place
+            assert memory[at] == VALUES[n, c, h, w], width
+        assert memory.sum() == VALUES.sum()
+
+
+def test_a_volume_has_its_channels_before_the_depth() -> None:
+    memory = to_memory(DEEP, "DHWC8").ravel()
+    vectors = to_memory(DEEP, "CDHW32").ravel()
+    for n, c, d, h, w in np.ndindex(DEEP.shape):
+        place = ((n * 2 + d) * 3 + h) * 2 + w
+        assert memory[place * 8 + c] == DEEP[n, c, d, h, w]
+        assert vectors[place * 32 + c] == DEEP[n, c, d, h, w]
+
+
+def test_layouts_there_and_back() -> None:
+    for layout in ("LINEAR", "HWC", "HWC8", "HWC16", "CHW2", "CHW4", "CHW16", "CHW32"):
+        assert is_known(layout)
+        again = from_memory(to_memory(VALUES, layout).ravel(), SHAPE, layout)
+        np.testing.assert_array_equal(again, VALUES)
+    for layout in ("DHWC", "DHWC8", "CDHW32"):
+        again = from_memory(to_memory(DEEP, layout).ravel(), DEEP.shape, layout)
+        np.testing.assert_array_equal(again, DEEP)
+    assert not is_known("DLA_HWC4")
+    assert to_memory(VALUES, "DLA_HWC4") is VALUES
