@@ -2,10 +2,11 @@
 
 import fcntl
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.fakes.loading import python_path
 
 SITE = Path(__file__).resolve().parent / "clocks_site"
 GPU = "GPU-0000"
@@ -31,9 +32,7 @@ class FakeGpus:
 
     def put_in(self, monkeypatch: Any, temporary: Path) -> None:
         """Let this process and those it starts see them, with a register of their own."""
-        inherited = os.environ.get("PYTHONPATH")
-        path = os.pathsep.join((str(SITE), *([inherited] if inherited else [])))
-        monkeypatch.setenv("PYTHONPATH", path)
+        monkeypatch.setenv("PYTHONPATH", python_path(SITE))
         monkeypatch.setenv("FAKE_GPUS", str(self.file))
         monkeypatch.setenv("TMPDIR", str(temporary))
         monkeypatch.setattr("tempfile.tempdir", None)
@@ -42,8 +41,7 @@ class FakeGpus:
         monkeypatch.delitem(sys.modules, "pynvml", raising=False)
 
     def gpu(self, uuid: str = GPU) -> dict[str, Any]:
-        found: dict[str, Any] = self._state()["gpus"][uuid]
-        return found
+        return self._state()["gpus"][uuid]
 
     def calls(self) -> list[tuple[str, str]]:
         """Return what was changed, in order: the call and the GPU."""
@@ -59,5 +57,4 @@ class FakeGpus:
     def _state(self) -> dict[str, Any]:
         with self.file.open() as file:
             fcntl.flock(file, fcntl.LOCK_SH)  # not while one of the processes writes
-            found: dict[str, Any] = json.load(file)
-            return found
+            return json.load(file)

@@ -27,14 +27,16 @@ def paths(version: str) -> tuple[str, ...]:
     return str(SITE), str(FOLDER / "distributions" / version)
 
 
+def python_path(*folders: object) -> str:
+    """Return PYTHONPATH with folders before what it has."""
+    inherited = os.environ.get("PYTHONPATH", "")
+    return os.pathsep.join((*map(str, folders), *([inherited] if inherited else [])))
+
+
 def environment(version: str, fault: str = "") -> dict[str, str]:
     """Return variables under which another process finds the fakes."""
-    inherited = os.environ.get("PYTHONPATH", "")
-    return {
-        "FAKE_TENSORRT": version,
-        "FAKE_TENSORRT_FAULT": fault,
-        "PYTHONPATH": os.pathsep.join((*paths(version), *([inherited] if inherited else []))),
-    }
+    variables = {"FAKE_TENSORRT": version, "FAKE_TENSORRT_FAULT": fault}
+    return {**variables, "PYTHONPATH": python_path(*paths(version))}
 
 
 @contextmanager

@@ -1,21 +1,14 @@
 """Runs and processes that find the stand-in for NVML."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from enginescope.records.run.job import (
-    BackendSpec,
-    Job,
-    StopRule,
-    Subject,
-    TelemetryRule,
-    WarmUp,
-    Workload,
-)
+from enginescope.records.run import job as records
+from enginescope.records.run.job import TelemetryRule, Workload
 from enginescope.records.run.run import Run
 from enginescope.runner.session import run_jobs
+from tests.fakes.loading import python_path
 
 FOLDER = Path(__file__).resolve().parent / "nvml"
 SHORT = TelemetryRule(depth="full", interval_ms=20, duration_ms=1_500, idle_ms=300, settle_ms=100)
@@ -23,8 +16,7 @@ SHORT = TelemetryRule(depth="full", interval_ms=20, duration_ms=1_500, idle_ms=3
 
 def use(patch: pytest.MonkeyPatch, scenario: str) -> None:
     """Let every process started from here on find the stand-in."""
-    inherited = os.environ.get("PYTHONPATH", "")
-    patch.setenv("PYTHONPATH", os.pathsep.join((str(FOLDER), *([inherited] if inherited else []))))
+    patch.setenv("PYTHONPATH", python_path(FOLDER))
     patch.setenv("FAKE_NVML", scenario)
 
 
@@ -34,10 +26,11 @@ def measured(
     """Measure the fake backend on the stand-in's GPU, in processes as always."""
     use(patch, scenario)
     options = {"latency_us": "500", **({"gpu": gpu} if gpu is not None else {})}
-    job = Job(
-        subject=Subject(name="nothing", kind="synthetic"),
-        backend=BackendSpec(name="fake", options=options),
-        workload=Workload(warmup=WarmUp(time_ms=0, iterations=1), stop=StopRule(duration_ms=300)),
+    warmup, stop = records.WarmUp(time_ms=0, iterations=1), records.StopRule(duration_ms=300)
+    job = records.Job(
+        subject=records.Subject(name="nothing", kind="synthetic"),
+        backend=records.BackendSpec(name="fake", options=options),
+        workload=Workload(warmup=warmup, stop=stop),
         layer_profile=False,
         telemetry=rule,
     )

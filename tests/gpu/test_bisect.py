@@ -32,7 +32,7 @@ def loud(tmp_path) -> Path:
 
 def test_the_first_overflow_is_found_and_mended_in_fp32(loud, tmp_path, capsys) -> None:
     fp16 = spec("fp16", tf32="0")
-    if not _takes_fp16():
+    if _version() >= 11:
         pytest.skip("this TensorRT takes precision from the model alone")
     status, side = validated(
         capsys, tmp_path / "store", loud, "--on", fp16, "--samples", 2, "--suggest-precision"
@@ -51,11 +51,7 @@ def test_the_first_overflow_is_found_and_mended_in_fp32(loud, tmp_path, capsys) 
     assert LOUD in mended[0]["kept_nodes"]
     assert all(one["latency_ms"] > 0 for one in trials.values() if not one["failure"])
     assert side["precision"]["suggested"]["passes"]
-
-
-def test_what_was_suggested_passes_when_it_is_typed(loud, tmp_path, capsys) -> None:
-    if not _takes_fp16():
-        pytest.skip("this TensorRT takes precision from the model alone")
+    # what was suggested passes when it is typed
     kept = spec("fp16", tf32="0", keep_fp32=f"{LOUD},pool,scale")
     status, side = validated(capsys, tmp_path / "store", loud, "--on", kept, "--samples", 2)
     assert status == 0, side["outputs"]
@@ -93,10 +89,6 @@ def test_a_converted_model_is_looked_into_and_mended(loud, tmp_path, capsys) -> 
     assert side["bisect"]["overflowing"] == TENSOR, side["bisect"]
     tried = side["precision"]["trials"]
     assert any(one["passes"] and one["kept_nodes"] for one in tried), tried
-
-
-def _takes_fp16() -> bool:
-    return _version() < 11
 
 
 def _version() -> int:

@@ -1,5 +1,6 @@
 """What is measured on a real GPU, held against itself and against ONNX Runtime."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,28 +9,25 @@ import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.base import InputSpec
+from enginescope.cli.main import main
 from enginescope.core.record import replace
+from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
-from tests.gpu.conftest import SHORT, model_files, ok, spec
+from tests.gpu.conftest import OPTIONS, SHORT, model_files, ok, spec
 
 
 def reference(model: Path, workload: Workload) -> list[np.ndarray]:
     """What ONNX Runtime's CPU provider answers to the same feeds."""
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     types = {"tensor(float)": "FP32", "tensor(int64)": "INT64"}
-    specs = tuple(
-        InputSpec(
-            name=one.name,
-            dtype=DataType[types[one.type]],
-            shape=tuple(one.shape),
-            type_text=one.type,
-        )
-        for one in session.get_inputs()
-    )
-    return session.run(None, dict(make_feeds(specs, workload).arrays))
+    specs = []
+    for one in session.get_inputs():
+        more = {"dtype": DataType[types[one.type]], "type_text": one.type}
+        specs.append(InputSpec(name=one.name, shape=tuple(one.shape), **more))
+    return session.run(None, dict(make_feeds(tuple(specs), workload).arrays))
 
 
 #: Below this FP16 has fewer and fewer digits, down to none: the smallest normal number.
@@ -43,25 +41,21 @@ def difference(answer: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.linalg.norm(a - b)) / scale
 
 
-MODES = [
-    pytest.param({"kind": "latency", "cuda_graph": True}, id="latency-graph"),
-    pytest.param({"kind": "latency", "cuda_graph": False}, id="latency-eager"),
-    pytest.param(
-        {"kind": "throughput", "in_flight": 2, "cuda_graph": True, "transfers": False},
-        id="throughput-graph",
-    ),
-    pytest.param(
-        {"kind": "throughput", "in_flight": 2, "cuda_graph": False, "transfers": True},
-        id="throughput-eager-copies",
-    ),
-]
+MODES = {
+    "latency-graph": {"kind": "latency", "cuda_graph": True},
+    "latency-eager": {"kind": "latency", "cuda_graph": False},
+    "throughput-graph": {"cuda_graph": True, "transfers": False},
+    "throughput-eager-copies": {"cuda_graph": False, "transfers": True},
+}
 SUBJECTS = [pytest.param(one, id=one.stem) for one in model_files()] or [None]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", MODES)
 @pytest.mark.parametrize("model", SUBJECTS)
-def test_times_plan_profile_and_answers(measure, samples, model, mode) -> None:
+def test_times_plan_profile_and_answers(measure, samples, model, name) -> None:
     model = model or samples[0]
+    many = {"kind": "throughput", "in_flight": 2}
+    mode = MODES[name] if "kind" in MODES[name] else many | MODES[name]
     run = ok(measure(model, spec("fp16"), **mode))
     view = RunView(run)
     assert view.latency.median_ms > 0
@@ -133,3 +127,41 @@ def test_several_profiles(measure, samples) -> None:
     refused = measure(dynamic, spec("fp16", **shapes), other)
     assert refused.outcome.kind is OutcomeKind.FAILED
     assert "7x64" in refused.outcome.message
+
+
+@pytest.mark.parametrize("graph", [True, False], ids=["graph", "eager"])
+def test_trtexecs_files_hold_what_was_printed(samples, tmp_path, monkeypatch, capfd, graph) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "home"))
+    # the backend's options that this TensorRT needs, as trtexec's flags
+    pairs = [one.split("=", 1) for one in OPTIONS.split("&") if one]
+    needs = [f"--tacticSources={value}" for key, value in pairs if key == "tactic_sources"]
+    names = {"Times": "timing", "Profile": "profile", "LayerInfo": "graph"}
+    files = {flag: tmp_path / f"net.engine.{word}.json" for flag, word in names.items()}
+    arguments = [
+        "trtexec",
+        f"--onnx={samples[0]}",
+        f"--saveEngine={tmp_path / 'net.engine'}",
+        *(f"--export{flag}={path}" for flag, path in files.items()),
+        *("--profilingVerbosity=detailed", "--separateProfileRun", "--dumpProfile", "--duration=1"),
+        *(["--useCudaGraph"] if graph else []),
+        *needs,
+    ]
+    assert main(arguments) == 0
+    printed = capfd.readouterr().out
+    assert "&&&& PASSED TensorRT.trtexec" in printed
+    (tmp_path / "net.engine.profile.log").write_text(printed)
+    for path in files.values():
+        json.loads(path.read_text())  # strict
+    found = import_artifacts([*files.values(), tmp_path / "net.engine.profile.log"])
+    (run,) = found.runs
+    assert not found.skipped
+    view = RunView(run)
+    assert not [one for one in view.notices if one.code == "W-SUMMARY-MISMATCH"]
+    assert run.plan is not None
+    assert run.profile is not None
+    assert run.tool.throughput_per_s is not None
+    ours = view.summary("gpu_compute")
+    theirs = next(one for one in run.tool.summaries if one.metric == "gpu_compute")
+    assert theirs.median_ms is not None
+    assert ours.median_ms == pytest.approx(theirs.median_ms, rel=1e-5)
+    assert Path(tmp_path / "net.engine").stat().st_size > 0

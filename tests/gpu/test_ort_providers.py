@@ -41,11 +41,10 @@ def names() -> list[str]:
 PROVIDERS = {one.backend: one for one in NAMED.values()}
 BACKENDS = [(name, precision) for name in names() for precision in (None, "fp16")]
 IDS = [f"{name}:{precision}" if precision else name for name, precision in BACKENDS]
-needs_one = pytest.mark.skipif(
+every = pytest.mark.parametrize(("name", "precision"), BACKENDS, ids=IDS)
+pytestmark = pytest.mark.skipif(
     not BACKENDS, reason="no NVIDIA GPU, or an ONNX Runtime without its providers"
 )
-every = pytest.mark.parametrize(("name", "precision"), BACKENDS, ids=IDS)
-pytestmark = needs_one
 on_tensorrt = pytest.mark.skipif(
     "ort-trt" not in names(), reason="this ONNX Runtime has no TensorRT provider to test"
 )
@@ -83,8 +82,13 @@ def test_times_with_and_without_copies(measure, samples, model, name, precision)
 
 
 @every
-def test_which_provider_ran_what(measure, samples, name, precision) -> None:
+def test_memory_and_which_provider_ran_what(measure, samples, name, precision) -> None:
     run = ok(measure(samples[0], spec(name, precision)))
+    assert run.peak_memory_bytes
+    if run.device_memory is not None:  # in a container NVML may not know our process
+        assert run.device_memory.process_peak_bytes
+    if VERSION >= (1, 30):
+        assert any(one.in_use_peak_bytes for one in run.arenas)
     own = PROVIDERS[name].name
     assert own in {one.provider for one in run.profile.layers}
     if VERSION < (1, 24):
@@ -93,16 +97,6 @@ def test_which_provider_ran_what(measure, samples, name, precision) -> None:
     share = next(one for one in run.placement if one.provider == own)
     assert share.nodes > 0.5 * sum(one.nodes for one in run.placement)
     assert sum(share.operators.values()) == share.nodes
-
-
-@every
-def test_memory(measure, samples, name, precision) -> None:
-    run = ok(measure(samples[0], spec(name, precision)))
-    assert run.peak_memory_bytes
-    if run.device_memory is not None:  # in a container NVML may not know our process
-        assert run.device_memory.process_peak_bytes
-    if VERSION >= (1, 30):
-        assert any(one.in_use_peak_bytes for one in run.arenas)
 
 
 @every
@@ -145,12 +139,8 @@ def reduced(path: Path, width: int) -> Path:
         helper.make_node("Mul", ["x", "x"], ["squared"], name="square"),
         helper.make_node("ReduceSum", ["squared"], ["y"], name="sum", keepdims=1),
     ]
-    return models.write(
-        path,
-        nodes,
-        [models.info("x", TensorProto.FLOAT, 2, width)],
-        [models.info("y", TensorProto.FLOAT, 1, 1)],
-    )
+    x, y = models.info("x", TensorProto.FLOAT, 2, width), models.info("y", TensorProto.FLOAT, 1, 1)
+    return models.write(path, nodes, [x], [y])
 
 
 @every

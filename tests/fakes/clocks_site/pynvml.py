@@ -114,26 +114,10 @@ def nvmlDeviceGetMaxClockInfo(handle: str, clock: int) -> int:
     return _known(handle, "max_sm" if clock == NVML_CLOCK_SM else "max_memory")
 
 
-def nvmlDeviceGetDefaultApplicationsClock(handle: str, clock: int) -> int:
-    return _known(handle, "default_sm")
-
-
-def nvmlDeviceGetSupportedMemoryClocks(handle: str) -> list[int]:
-    return _known(handle, "memory_clocks")
-
-
 def nvmlDeviceGetSupportedGraphicsClocks(handle: str, memory: int) -> list[int]:
     if memory not in _known(handle, "memory_clocks"):
         raise NVMLError(NVML_ERROR_NOT_FOUND)
     return _known(handle, "sm_clocks")
-
-
-def nvmlDeviceGetCurrentClocksThrottleReasons(handle: str) -> int:
-    return _known(handle, "reasons")
-
-
-def nvmlDeviceGetPersistenceMode(handle: str) -> int:
-    return _known(handle, "persistence")
 
 
 def nvmlDeviceGetTemperature(handle: str, sensor: int) -> int:
@@ -145,20 +129,23 @@ def nvmlDeviceGetTemperature(handle: str, sensor: int) -> int:
         return left.pop(0) if len(left) > 1 else left[0]
 
 
-def nvmlDeviceSetGpuLockedClocks(handle: str, low: int, high: int) -> None:
-    _change(handle, "lock_sm", "locked_sm", [low, high])
+def _getter(key: str):
+    return lambda handle, *_: _known(handle, key)
 
 
-def nvmlDeviceResetGpuLockedClocks(handle: str) -> None:
-    _change(handle, "reset_sm", "locked_sm", None)
+def _setter(call: str, key: str):
+    """Return a function that locks clocks to what it is given, or to nothing."""
+    return lambda handle, *span: _change(handle, call, key, [*span] or None)
 
 
-def nvmlDeviceSetMemoryLockedClocks(handle: str, low: int, high: int) -> None:
-    _change(handle, "lock_memory", "locked_memory", [low, high])
-
-
-def nvmlDeviceResetMemoryLockedClocks(handle: str) -> None:
-    _change(handle, "reset_memory", "locked_memory", None)
+nvmlDeviceGetDefaultApplicationsClock = _getter("default_sm")
+nvmlDeviceGetSupportedMemoryClocks = _getter("memory_clocks")
+nvmlDeviceGetCurrentClocksThrottleReasons = _getter("reasons")
+nvmlDeviceGetPersistenceMode = _getter("persistence")
+nvmlDeviceSetGpuLockedClocks = _setter("lock_sm", "locked_sm")
+nvmlDeviceResetGpuLockedClocks = _setter("reset_sm", "locked_sm")
+nvmlDeviceSetMemoryLockedClocks = _setter("lock_memory", "locked_memory")
+nvmlDeviceResetMemoryLockedClocks = _setter("reset_memory", "locked_memory")
 
 
 def nvmlDeviceGetComputeRunningProcesses(handle: str) -> list[object]:

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import SimpleNamespace
 
 import psutil
@@ -101,25 +102,19 @@ def watched() -> int:
 
 def scenario(name: str) -> list[Gpu]:
     h200 = {"name": "NVIDIA H200", "uuid": UUIDS[0]}
-    consumer = frozenset({"energy", "fields"})
-    made = {
+    whole, consumer = Gpu(**h200), frozenset({"energy", "fields"})
+    instance = {"name": "NVIDIA H200 MIG 1g.18gb", "uuid": MIG_UUID, "memory": 16_384 * MIB}
+    return {
         "none": [],
-        "h200": [Gpu(**h200)],
+        "h200": [whole],
         "consumer": [Gpu("NVIDIA GeForce RTX 2060", UUIDS[0], capability=(7, 5), refused=consumer)],
         "refusing": [Gpu(**h200, refused=frozenset({"everything"}))],
-        "two": [Gpu("NVIDIA T400", UUIDS[1], idle_w=5, load_w=31), Gpu(**h200)],
+        "two": [Gpu("NVIDIA T400", UUIDS[1], idle_w=5, load_w=31), whole],
         "lost": [Gpu(**h200, lost_after_s=1.0)],
         "throttling": [Gpu(**h200, reasons=nvmlClocksEventReasonSwPowerCap, slows_to_mhz=1500)],
         "foreign": [Gpu(**h200, foreign=(1,))],
-    }
-    if name == "mig":
-        whole = Gpu(**h200)
-        parts = frozenset({"energy", "fields", "power", "utilization"})
-        instance = Gpu(
-            "NVIDIA H200 MIG 1g.18gb", MIG_UUID, memory=16_384 * MIB, refused=parts, whole=whole
-        )
-        return [whole, instance]
-    return made[name]
+        "mig": [whole, Gpu(**instance, refused=consumer | {"power", "utilization"}, whole=whole)],
+    }[name]
 
 
 GPUS = scenario(os.environ.get("FAKE_NVML", "h200"))
@@ -130,8 +125,7 @@ def nvmlInit() -> None:
         raise NVMLError(12)
 
 
-def nvmlShutdown() -> None:
-    pass
+def nvmlShutdown() -> None: ...
 
 
 def nvmlSystemGetDriverVersion() -> str:
@@ -147,10 +141,10 @@ def nvmlDeviceGetHandleByIndex(index: int) -> Gpu:
 
 
 def nvmlDeviceGetHandleByUUID(uuid: str) -> Gpu:
-    for one in GPUS:
-        if one.uuid == uuid:
-            return one
-    raise NVMLError(NVML_ERROR_NOT_FOUND)
+    found = [one for one in GPUS if one.uuid == uuid]
+    if not found:
+        raise NVMLError(NVML_ERROR_NOT_FOUND)
+    return found[0]
 
 
 def nvmlDeviceIsMigDeviceHandle(gpu: Gpu) -> SimpleNamespace:
@@ -162,16 +156,9 @@ def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(gpu: Gpu) -> Gpu:
     return gpu.whole
 
 
-def nvmlDeviceGetName(gpu: Gpu) -> str:
-    return gpu.name
-
-
-def nvmlDeviceGetUUID(gpu: Gpu) -> str:
-    return gpu.uuid
-
-
-def nvmlDeviceGetCudaComputeCapability(gpu: Gpu) -> tuple[int, int]:
-    return gpu.capability
+nvmlDeviceGetName = attrgetter("name")
+nvmlDeviceGetUUID = attrgetter("uuid")
+nvmlDeviceGetCudaComputeCapability = attrgetter("capability")
 
 
 def nvmlDeviceGetMemoryInfo(gpu: Gpu) -> SimpleNamespace:

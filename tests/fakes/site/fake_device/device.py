@@ -139,15 +139,5 @@ class Device:
         """Return a living stream; 1 and 2 are CUDA's names for default streams."""
         return self.timeline.streams.get(0 if handle in (1, 2) else handle)
 
-    def new_stream(self, *, blocking: bool) -> Stream:
-        made = Stream(self.handle(), blocking)
-        self.timeline.streams[made.handle] = made
-        return made
-
-    def new_event(self, *, timing: bool) -> Event:
-        made = Event(self.handle(), timing)
-        self.events[made.handle] = made
-        return made
-
 
 DEVICE = Device()

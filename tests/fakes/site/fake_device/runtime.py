@@ -10,7 +10,7 @@ from fake_device import handles
 from fake_device.device import DEVICE
 from fake_device.handles import CONSTANTS, address_of, cudaError_t
 from fake_device.settings import device_count, total_bytes
-from fake_device.timeline import Node, Stream
+from fake_device.timeline import Event, Node, Stream
 
 _OK = cudaError_t.cudaSuccess
 _INVALID = cudaError_t.cudaErrorInvalidValue
@@ -237,16 +237,12 @@ def cudaMemsetAsync(devPtr: Any, value: int, count: int, stream: Any) -> Any:
 
 
 @call(1)
-def cudaEventCreate() -> Any:
-    return handles.cudaEvent_t(DEVICE.new_event(timing=True).handle)
-
-
-@call(1)
 def cudaEventCreateWithFlags(flags: int) -> Any:
     if wanted(flags) & ~7:
         return _INVALID
-    timing = not flags & CONSTANTS["cudaEventDisableTiming"]
-    return handles.cudaEvent_t(DEVICE.new_event(timing=timing).handle)
+    mark = Event(DEVICE.handle(), timing=not flags & CONSTANTS["cudaEventDisableTiming"])
+    DEVICE.events[mark.handle] = mark
+    return handles.cudaEvent_t(mark.handle)
 
 
 @call()
@@ -291,14 +287,9 @@ def cudaEventDestroy(event: Any) -> Any:
 
 @call(1)
 def cudaStreamCreate() -> Any:
-    return handles.cudaStream_t(DEVICE.new_stream(blocking=True).handle)
-
-
-@call(1)
-def cudaStreamCreateWithFlags(flags: int) -> Any:
-    if wanted(flags) not in (0, 1):
-        return _INVALID
-    return handles.cudaStream_t(DEVICE.new_stream(blocking=flags == 0).handle)
+    on = Stream(DEVICE.handle())
+    DEVICE.timeline.streams[on.handle] = on
+    return handles.cudaStream_t(on.handle)
 
 
 @call()

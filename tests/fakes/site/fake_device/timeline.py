@@ -47,7 +47,6 @@ class Stream:
     """
 
     handle: int
-    blocking: bool = True
     cursor_ns: int = 0
     capture: list[Node] | None = None
     invalidated: bool = False
@@ -92,7 +91,9 @@ class Timeline:
         self._let_through(stream)
 
     def _start(self, stream: Stream, node: Node) -> None:
-        begin = max(self.now(), stream.cursor_ns, *self._others(stream))
+        # the default stream waits for the others, and they for it
+        others = self.streams.values() if stream is self.legacy else (self.legacy,)
+        begin = max(self.now(), stream.cursor_ns, *(one.cursor_ns for one in others))
         end = begin + node.duration_ns
         # an event does not delay what follows: it is a mark on what is there already
         stream.cursor_ns = end if node.event is None else max(stream.cursor_ns, begin)
@@ -101,12 +102,6 @@ class Timeline:
         if node.effect is not None:
             with self._lock:
                 heapq.heappush(self._pending, (end, next(self._numbers), node.effect))
-
-    def _others(self, stream: Stream) -> list[int]:
-        """Cursors that the legacy default stream orders before: it and blocking streams wait."""
-        if stream is self.legacy:
-            return [one.cursor_ns for one in self.streams.values() if one.blocking]
-        return [self.legacy.cursor_ns] if stream.blocking else [0]
 
     def launch(self, stream: Stream, nodes: list[Node]) -> None:
         """Start the nodes of a graph on a stream, one after the other."""
