@@ -55,10 +55,10 @@ class Session:
         return {"graph": 0.25}
 
     def recorder(self) -> StepRecorder:
-        return StepRecorder(self._request)
+        def request() -> None:
+            self.requests += 1
 
-    def _request(self) -> None:
-        self.requests += 1
+        return StepRecorder(request)
 
     def notices(self) -> tuple[()]:
         return ()
@@ -66,10 +66,8 @@ class Session:
 
 def measured(session: Session, asked: ShapeRule):
     fed = [
-        Feeds(
-            arrays={"x": np.zeros((at + 1, 4))}, batch=at + 1, shapes={"x": (at + 1, 4), "w": (4,)}
-        )
-        for at in range(len(asked.points))
+        Feeds(arrays={"x": np.zeros((n, 4))}, batch=n, shapes={"x": (n, 4), "w": (4,)})
+        for n in range(1, len(asked.points) + 1)
     ]
     shapes = measure_changes(asked, session, fed, lambda _progress: None).shapes
     assert shapes is not None
@@ -98,6 +96,8 @@ def test_a_visit_has_its_parts_its_first_request_and_later_ones() -> None:
     assert session.requests == 7 * 10
     assert [shape.name for shape in found.inputs[0]] == ["x"]
     assert found.profiles == (0, 1, 0)
+    found = measured(Session(), rule(2, requests=500, visit_ms=0.0))
+    assert {len(visit.later_ms) for visit in found.visits} == {3}  # slow requests are fewer
 
 
 def test_the_first_inference_of_a_process_is_no_visit() -> None:
@@ -108,11 +108,6 @@ def test_the_first_inference_of_a_process_is_no_visit() -> None:
     new = [visit.point for visit in found.visits if visit.is_new]
     assert sorted(new) == sorted({*range(4)} - {warm})
     assert all(visit.is_change for visit in found.visits)
-
-
-def test_slow_requests_are_fewer() -> None:
-    found = measured(Session(), rule(2, requests=500, visit_ms=0.0))
-    assert {len(visit.later_ms) for visit in found.visits} == {3}
 
 
 def test_a_shape_that_fails_is_named_and_not_tried_again() -> None:

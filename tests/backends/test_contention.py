@@ -27,35 +27,25 @@ class Script:
 
 
 class Clock:
-    """Nanoseconds that pass as requests take them."""
+    """Nanoseconds that pass as requests take them, 30 ms each."""
 
-    def __init__(self) -> None:
-        self.now = 1_000_000_000
+    now = 1_000_000_000
 
-    def __call__(self) -> int:
-        return self.now
+    def step(self) -> None:
+        self.now += 30_000_000
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     for module in ("contention", "loop"):
-        monkeypatch.setattr(f"enginescope.backends.{module}.perf_counter_ns", clock)
+        monkeypatch.setattr(f"enginescope.backends.{module}.perf_counter_ns", lambda: clock.now)
     return clock
 
 
-def recorder(clock: Clock, request_ms: float) -> StepRecorder:
-    def step() -> None:
-        clock.now += int(request_ms * 1e6)
-
-    return StepRecorder(step)
-
-
-def shared(clock: Clock, window: Window, request_ms: float = 30.0, calls: int = 1):
-    warming = recorder(clock, request_ms)
-    return shared_loop(
-        recorder(clock, request_ms), warming, Script(window, calls), lambda progress: None
-    )
+def shared(clock: Clock, window: Window, calls: int = 1, recorder: type = StepRecorder):
+    script, warming = Script(window, calls), StepRecorder(clock.step)
+    return shared_loop(recorder(clock.step), warming, script, lambda progress: None)
 
 
 def test_only_requests_wholly_within_the_window_are_kept(clock) -> None:
@@ -72,30 +62,23 @@ def test_only_requests_wholly_within_the_window_are_kept(clock) -> None:
     window = Window(clock.now + 50_000_000, clock.now + 777_000_000)
     shared(clock, window)
     assert clock.now >= window.end_ns
+    # it goes on with requests while others are not warm
+    window = Window(clock.now + 900_000_000, clock.now + 1_200_000_000)
+    assert shared(clock, window, calls=5).contention.before == 30
 
 
-def test_it_goes_on_with_requests_while_others_are_not_warm(clock) -> None:
-    begin = clock.now
-    window = Window(begin + 900_000_000, begin + 1_200_000_000)
-    result = shared(clock, window, calls=5)
-    assert result.contention.before == 30
-
-
-def test_a_window_without_a_whole_request_is_an_error(clock) -> None:
+def test_a_window_without_a_whole_request_and_samples_without_starts_are_errors(clock) -> None:
     window = Window(clock.now + 1_000_000, clock.now + 2_000_000)
     with pytest.raises(BackendError, match="no request lies within the window"):
         shared(clock, window)
 
-
-def test_samples_without_starts_are_refused(clock) -> None:
     class Blind(StepRecorder):
         def samples(self) -> tuple[Samples, ...]:
             return (Samples(metric="latency", values_ms=np.ones(len(self))),)
 
-    blind = Blind(recorder(clock, 30.0)._step)
     window = Window(clock.now, clock.now + 100_000_000)
     with pytest.raises(Exception, match="do not say when they began"):
-        shared_loop(blind, recorder(clock, 30.0), Script(window), lambda progress: None)
+        shared(clock, window, recorder=Blind)
 
 
 def test_the_window_opens_when_all_are_warm_and_fits_the_slowest(clock) -> None:
@@ -133,9 +116,7 @@ def test_one_that_ends_early_ends_the_waiting() -> None:
         Seat(meeting, 0).loaded()
     with pytest.raises(BackendError, match="another contender ended"):
         Seat(meeting, 0).warm(1.0)
-
-
-def test_one_that_ends_after_the_window_opened_disturbs_nobody() -> None:
+    # one that ends after the window opened disturbs nobody
     meeting = Rendezvous(1, duration_ms=1)
     seat = Seat(meeting, 0)
     seat.loaded()

@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 import pytest
@@ -9,19 +11,14 @@ import pytest
 from enginescope.backends.loop import StepRecorder
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.core.errors import BackendError
-from enginescope.records.progress import Progress
 from enginescope.records.run.load_and_contention import LoadRule
 
 STALLED, STALL_S, GAP_MS = 5, 0.3, 10.0
 
 
-def ignore(_progress: Progress) -> None:
-    """Take progress and do nothing."""
-
-
 def served(rule: LoadRule, *steps, closed_ms: tuple[float, ...] = (1.0,)) -> LoadRecorder:
     load = LoadRecorder([StepRecorder(step) for step in steps], rule, np.array(closed_ms))
-    load.serve(ignore)
+    load.serve(lambda _: None)
     return load
 
 
@@ -29,21 +26,15 @@ def series(load: LoadRecorder) -> dict[str, np.ndarray]:
     return {one.metric: one.values_ms for one in load.samples()}
 
 
-class Stalling:
-    """A step that stalls once, for at least `STALL_S`."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self) -> None:
-        self.calls += 1
-        if self.calls == STALLED + 1:
-            time.sleep(STALL_S)
+def stalling() -> Callable[[], None]:
+    """Return a step that stalls once, for at least `STALL_S`."""
+    calls = count()
+    return lambda: time.sleep(STALL_S) if next(calls) == STALLED else None
 
 
 def test_a_stall_shows_as_queueing_in_every_later_query() -> None:
     rule = LoadRule(arrivals="constant", rate_per_s=1e3 / GAP_MS, queries=40)
-    load = served(rule, Stalling())
+    load = served(rule, stalling())
     found, arrivals = series(load), load.samples()[0].start_ms
     assert arrivals.tolist() == [GAP_MS * at for at in range(40)]
     assert found["service"][STALLED] >= 1e3 * STALL_S
@@ -52,7 +43,7 @@ def test_a_stall_shows_as_queueing_in_every_later_query() -> None:
         left_ms = 1e3 * STALL_S - GAP_MS * (later - STALLED)
         assert found["queueing"][later] >= left_ms
         assert found["latency"][later] >= left_ms
-    closed = StepRecorder(Stalling())
+    closed = StepRecorder(stalling())
     closed.run(40)
     assert np.count_nonzero(closed.times_ms() >= 1e3 * STALL_S / 2) == 1  # what it omits
 
@@ -99,23 +90,18 @@ def test_what_is_not_served_in_time_is_counted(monkeypatch) -> None:
 
 
 def test_a_failed_query_is_counted_and_has_no_latency() -> None:
-    calls = iter(range(100))
+    calls, failing = count(), [3]
 
     def step() -> None:
-        if next(calls) == 3:
+        if next(calls) in failing:
             raise BackendError("endpoint", why="HTTP 503")
 
     load = served(LoadRule(arrivals="constant", rate_per_s=1_000, queries=10), step)
     outcome = load.outcome()
     assert (outcome.failed, len(load), outcome.unserved) == (1, 9, 0)
     assert outcome.error == "endpoint: HTTP 503"
-
-
-def test_a_test_without_answers_fails() -> None:
-    def step() -> None:
-        raise BackendError("endpoint", why="HTTP 503")
-
-    with pytest.raises(BackendError, match="503"):
+    failing += range(10, 20)
+    with pytest.raises(BackendError, match="503"):  # a test without answers fails
         served(LoadRule(arrivals="burst", queries=3), step)
 
 
@@ -137,7 +123,7 @@ def test_a_closed_query_ends_with_the_last_of_its_requests(workers) -> None:
     steps = [StepRecorder(lambda: time.sleep(1e-3)) for _ in range(workers)]
     rule = LoadRule(arrivals="closed", queries=5, samples_per_query=8, workers=workers)
     load = LoadRecorder(steps, rule, np.array([1.0]))
-    load.serve(ignore)
+    load.serve(lambda _: None)
     assert [*map(len, steps)] == [5 * len(range(at, 8, workers)) for at in range(workers)]
     (latency,) = load.samples()
     assert (latency.values_ms >= 8 // workers).all()

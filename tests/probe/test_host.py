@@ -94,7 +94,7 @@ def test_a_peak_without_the_parents(tmp_path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="others do not hand a peak down")
 def test_a_child_does_not_inherit_a_peak() -> None:
     code = "from enginescope.probe.host import peak_rss_bytes; print(peak_rss_bytes())"
-    ballast = bytearray(400 << 20)
+    ballast = bytearray(200 << 20)
     ballast[::4096] = b"x" * len(ballast[::4096])
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert int(ended.stdout) < len(ballast)
