@@ -42,10 +42,9 @@ def test_the_commit_and_whether_files_differ(repository) -> None:
     assert probe_commit(repository) is found  # asked once
     probe_commit.cache_clear()
     assert probe_commit(repository).short == f"{head[:10]}+"
-
-
-def test_files_that_git_does_not_know_are_no_change(repository) -> None:
-    (repository / "b").write_text("1")
+    # files that git does not know are no change
+    (repository / "a").rename(repository / "b")
+    git(repository, "checkout", "a")
     (repository / "inside").mkdir()
     assert probe_commit(repository / "inside").is_changed is False
 
@@ -58,12 +57,12 @@ def test_what_has_no_commit(tmp_path, monkeypatch) -> None:
     assert probe_commit(tmp_path) is None
 
 
-def test_without_git(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert probe_commit(tmp_path) is None
+def test_without_git_or_where_git_takes_too_long(repository, monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(repository))
+        assert probe_commit(repository) is None
+    probe_commit.cache_clear()
 
-
-def test_a_repository_that_takes_too_long(repository, monkeypatch) -> None:
     def endless(*arguments, timeout, **more):
         raise subprocess.TimeoutExpired("git", timeout)
 

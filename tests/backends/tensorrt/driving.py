@@ -1,7 +1,6 @@
 """The backend on the stand-in, in this process."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,8 @@ from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import (
-    BackendSpec,
-    InputShape,
-    Job,
-    Mode,
-    StopRule,
-    Subject,
-    WarmUp,
-    Workload,
-)
+from enginescope.records.run import job as records
+from enginescope.records.run.job import InputShape, Job, Mode, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 
 #: What is measured where nothing else is asked for: no warm-up, and little of it.
@@ -35,8 +26,8 @@ THROUGHPUT = Mode(kind="throughput", in_flight=2, transfers=False)
 
 
 def workload(count: int = COUNT, **more: Any) -> Workload:
-    none = WarmUp(time_ms=0, iterations=0)
-    return Workload(**{"warmup": none, "stop": StopRule(iterations=count), **more})
+    none, stop = records.WarmUp(time_ms=0, iterations=0), records.StopRule(iterations=count)
+    return Workload(**{"warmup": none, "stop": stop, **more})
 
 
 def shapes(**dims: tuple[int, ...]) -> tuple[InputShape, ...]:
@@ -48,8 +39,8 @@ def job(path: Path, precision: str | None = None, /, **more: Any) -> Job:
     fields = {key: more.pop(key) for key in list(more) if key in Job.__struct_fields__}
     kind = "engine" if path.suffix in (".engine", ".plan") else "onnx"
     usual = {
-        "subject": Subject(name=path.name, kind=kind, path=str(path)),
-        "backend": BackendSpec(name="trt", precision=precision, options=more),
+        "subject": records.Subject(name=path.name, kind=kind, path=str(path)),
+        "backend": records.BackendSpec(name="trt", precision=precision, options=more),
         "workload": workload(),
         "layer_profile": False,
         "keep_outputs": True,
@@ -102,13 +93,8 @@ def expected(path: Path, one: Job) -> list[np.ndarray]:
     return runtime.run(None, fed)
 
 
-@contextmanager
-def opened(one: Job, mode: Mode | None = None) -> Iterator[TrtSession]:
-    session = TrtSession(load(one.backend.options.get("runtime")), one, mode)
-    try:
-        yield session
-    finally:
-        session.close()
+def opened(one: Job, mode: Mode | None = None) -> closing[TrtSession]:
+    return closing(TrtSession(load(one.backend.options.get("runtime")), one, mode))
 
 
 def listening(fake: Any, name: str) -> list[tuple]:

@@ -1,6 +1,6 @@
 """Samples answered by an engine of the stand-in, against NumPy."""
 
-from contextlib import contextmanager
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -13,15 +13,10 @@ from tests.backends.tensorrt.driving import job, with_engine
 from tests.fakes import models
 
 
-@contextmanager
 def opened(one: Job):
     backend = TrtBackend()
     backend.prepare()
-    session = backend.open_for_answers(one)
-    try:
-        yield session
-    finally:
-        session.close()
+    return closing(backend.open_for_answers(one))
 
 
 def feeds(**arrays) -> Feeds:
@@ -58,9 +53,9 @@ def test_outputs_of_unknown_size_follow_their_values(each, tmp_path) -> None:
 
 def test_an_engine_that_cannot_answer_is_refused(use, perceptron, tmp_path, monkeypatch) -> None:
     fake = use("8.6.0")
-    with pytest.raises(BackendError, match="was not built"), opened(job(perceptron)):
-        pass
+    with pytest.raises(BackendError, match="was not built"):
+        opened(job(perceptron))
     built = with_engine(job(perceptron), tmp_path / "engines")
     monkeypatch.setattr(fake.trt.ICudaEngine, "has_implicit_batch_dimension", True)
-    with pytest.raises(UnsupportedError, match="implicit batch"), opened(built):
-        pass
+    with pytest.raises(UnsupportedError, match="implicit batch"):
+        opened(built)

@@ -1,5 +1,6 @@
 """A decode loop on an engine: present outputs become the past without a copy to the host."""
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -70,8 +71,7 @@ def test_the_tokens_are_those_of_whole_prompts(each, style, past, tmp_path, engi
     one = with_engine(decoding(model, style, 5, past), engines)
     backend = TrtBackend()
     backend.prepare()
-    session = TrtDecodeSession(load(None), one)
-    try:
+    with closing(TrtDecodeSession(load(None), one)) as session:
         feeds = make_feeds(session.input_specs, one.workload)
         session.bind(feeds)
         for _ in range(2):  # the second request begins with the prompt again
@@ -86,8 +86,6 @@ def test_the_tokens_are_those_of_whole_prompts(each, style, past, tmp_path, engi
         pairs = 8 if style == "optimum" else 4  # two buffers of each pair of two layers
         longest = np.prod([*shapes[name], 4]) * pairs
         assert session.device_memory().buffer_bytes >= longest
-    finally:
-        session.close()
     assert each.device.memory.live() == ()
 
 
@@ -97,14 +95,11 @@ def test_a_run_copies_tokens_and_logits_only_and_has_times_of_tokens(
     fake = use()
     model = decoder(tmp_path / "net.onnx")
     one = with_engine(decoding(model, "optimum", 5, 7), engines)
-    session = TrtDecodeSession(load(None), one)
-    try:
+    with closing(TrtDecodeSession(load(None), one)) as session:
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()
         copies = listening(fake, "cudaMemcpyAsync")
         session._run(1, np.zeros(2, np.int64))
-    finally:
-        session.close()
     copied = [nbytes for _, _, nbytes, _, _ in copies]
     past = 2 * HEADS * 7 * (WIDTH // HEADS) * 4  # bytes of the shortest
     assert len(copied) == 5  # ids, mask, positions; the logits of two rows
