@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -31,7 +32,7 @@ class OipGrpcServer:
         unready: str = "",
         certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
-        self.stall, self.failing, self.unready = stall, failing, unready
+        self.stall, self.failing = stall, failing
         self.inferences: list[np.ndarray[Any, Any]] = []
         self.versions: list[str] = []
         self.connections: set[str] = set()
@@ -40,9 +41,9 @@ class OipGrpcServer:
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.server = grpc.server(ThreadPoolExecutor(8))
+        ready = {"ServerReady": unready != "server", "ModelReady": unready != "model"}
         methods = {
-            "ServerReady": self._server_ready,
-            "ModelReady": self._model_ready,
+            **{call: partial(self._ready, call, is_ready) for call, is_ready in ready.items()},
             "ModelMetadata": self._metadata,
             "ModelInfer": self._infer,
         }
@@ -65,11 +66,8 @@ class OipGrpcServer:
         scheme = "grpc" if certificate is None else "grpcs"
         self.model = f"{scheme}://127.0.0.1:{port}/v2/models/double"
 
-    def _server_ready(self, _request: Any, _context: Any) -> Any:
-        return message_class("ServerReadyResponse")(ready=self.unready != "server")
-
-    def _model_ready(self, _request: Any, _context: Any) -> Any:
-        return message_class("ModelReadyResponse")(ready=self.unready != "model")
+    def _ready(self, call: str, is_ready: bool, _request: Any, _context: Any) -> Any:
+        return message_class(f"{call}Response")(ready=is_ready)
 
     def _metadata(self, request: Any, context: Any) -> Any:
         if request.name != "double":

@@ -26,14 +26,12 @@ class Surface:
     Attributes:
         enums: Enumeration -> {name: value}; a value is ``None`` where only the names are known.
         parameters: ``Class.method`` -> names of its parameters, where the bindings tell them.
-        whole: Classes whose list is of the real bindings, not of their sources.
     """
 
     members: dict[str, set[str]] = field(default_factory=dict)
     enums: dict[str, dict[str, int | None]] = field(default_factory=dict)
     parameters: dict[str, list[str]] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
-    whole: set[str] = field(default_factory=set)
 
     classes = property(lambda self: set(self.members) | set(self.enums))
 
@@ -74,7 +72,6 @@ def of_dump(dump: dict[str, Any]) -> Surface:
             for member, parameters in what["members"].items():
                 if parameters is not None:
                     found.parameters[f"{name}.{member}"] = parameters
-    found.whole.update(found.classes)
     return found
 
 
