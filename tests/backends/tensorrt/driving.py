@@ -1,6 +1,7 @@
 """The backend on the stand-in, in this process."""
 
 from contextlib import closing
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,8 @@ def listening(fake: Any, name: str) -> list[tuple]:
     calls, real = [], getattr(fake.cuda, name)
     setattr(fake.cuda, name, lambda *arguments: (calls.append(arguments), real(*arguments))[1])
     return calls
+
+
+def absent(name: str) -> str:
+    """Look for the version of a distribution that is not installed."""
+    raise PackageNotFoundError(name)

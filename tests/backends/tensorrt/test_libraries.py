@@ -13,7 +13,7 @@ from enginescope.backends.tensorrt.cuda import Cuda, Driver
 from enginescope.backends.tensorrt.libraries import Libraries, installed_version, load
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.records.run.job import BackendSpec
-from tests.backends.tensorrt.driving import build, job, measure, report
+from tests.backends.tensorrt.driving import absent, build, job, measure, report
 
 
 def test_neither_tensorrt_nor_cuda(monkeypatch) -> None:
@@ -45,12 +45,8 @@ def test_the_version_is_known_without_an_import(each) -> None:
 
 def test_the_version_without_a_distribution_is_the_modules(use, monkeypatch) -> None:
     use("10.16.1")
-    monkeypatch.setattr(libraries.metadata, "version", _absent)
+    monkeypatch.setattr(libraries.metadata, "version", absent)
     assert installed_version() == "10.16.1.11"
-
-
-def _absent(name: str) -> str:
-    raise libraries.metadata.PackageNotFoundError(name)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +59,7 @@ def test_a_package_whose_libraries_do_not_load(use, tmp_path, monkeypatch, error
     (package / "__init__.py").write_text(f"raise {error}\n")
     for name in [one for one in sys.modules if one.split(".")[0] == "tensorrt"]:
         del sys.modules[name]
-    monkeypatch.setattr(libraries.metadata, "version", _absent)
+    monkeypatch.setattr(libraries.metadata, "version", absent)
     with pytest.MonkeyPatch.context() as patch:  # undone before the stand-in leaves the path
         patch.syspath_prepend(str(package.parent))
         with pytest.raises(MissingDependencyError, match="does not load"):

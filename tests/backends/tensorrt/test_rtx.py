@@ -12,7 +12,7 @@ from enginescope.backends.tensorrt.libraries import compute_capabilities, is_ser
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.records.run.job import BackendSpec
 from enginescope.runner.jobs import runtime_of, usual_backend
-from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine
+from tests.backends.tensorrt.driving import absent, build, codes, job, measure, report, with_engine
 
 SPEC = BackendSpec(name="trt", options={"runtime": "rtx"})
 Rtx = Callable[..., object]
@@ -27,7 +27,7 @@ def rtx(use, monkeypatch) -> Rtx:
         monkeypatch.setitem(sys.modules, "tensorrt_rtx_bindings", fake.trt)
         known = ("tensorrt_rtx_bindings", "cuda.bindings")
         monkeypatch.setattr(libraries, "is_installed", lambda name: name in known)
-        monkeypatch.setattr(libraries.metadata, "version", _absent)
+        monkeypatch.setattr(libraries.metadata, "version", absent)
         major, _, minor = capability.partition(".")
         properties = sys.modules["fake_device.handles"].PROPERTIES
         monkeypatch.setitem(properties, "major", int(major))
@@ -35,10 +35,6 @@ def rtx(use, monkeypatch) -> Rtx:
         return fake
 
     return loaded
-
-
-def _absent(name: str) -> str:
-    raise libraries.metadata.PackageNotFoundError(name)
 
 
 def test_the_short_name_is_the_runtime() -> None:

@@ -100,19 +100,14 @@ def test_the_bare_loop_tells_what_its_calls_cost(recording) -> None:
     assert copying.recorder.loop_ms() is None
 
 
-def test_one_query_at_a_time_leaves_a_gap(recording) -> None:
-    found = recording(replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
-    found.recorder.run(5)
-    told = pipeline(found.as_run())
-    assert told.gap_ms > 2.0  # four pauses of three, over five queries
-
-
-def test_streams_overlap(recording) -> None:
-    found = recording(replace(THROUGHPUT, streams=2))
-    found.recorder.run(12)
-    assert found.recorder.wall_ms == pytest.approx(6 * COMPUTE_MS, rel=0.15)
-    told = pipeline(found.as_run())
-    assert told.gap_ms < 0
+def test_one_query_at_a_time_leaves_a_gap_and_streams_overlap(recording) -> None:
+    paused = recording(replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
+    paused.recorder.run(5)
+    assert pipeline(paused.as_run()).gap_ms > 2.0  # four pauses of three, over five queries
+    streams = recording(replace(THROUGHPUT, streams=2))
+    streams.recorder.run(12)
+    assert streams.recorder.wall_ms == pytest.approx(6 * COMPUTE_MS, rel=0.15)
+    assert pipeline(streams.as_run()).gap_ms < 0
 
 
 def test_stretches_add_up_without_the_pauses_between(recording, clock) -> None:
