@@ -1,7 +1,12 @@
 """Plans as each TensorRT version writes them: a copy, a convolution, a no-op, and what is new."""
 
 import json
+from pathlib import Path
 from typing import Any
+
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 
 Tensor = dict[str, Any]
 
@@ -144,3 +149,21 @@ def names_only() -> dict[str, Any]:
 
 def encoded(plan: Any) -> bytes:
     return json.dumps(plan).encode()
+
+
+def parsed(plan: Any, name: str = "a.json") -> Plan:
+    return parse_plan(encoded(plan), name)[0]
+
+
+def recorded(folder: Path, name: str) -> Plan:
+    return parse_plan((folder / f"{name}.graph.json").read_bytes(), name)[0]
+
+
+def recorded_times(folder: Path, name: str) -> Profile:
+    return parse_profile((folder / f"{name}.profile.json").read_bytes(), name)[0]
+
+
+def profile(*times: tuple[str, float | None], **more: Any) -> Profile:
+    """Layer times in the order of an engine, in milliseconds."""
+    rows = [LayerTiming(index=at, name=name, mean_ms=ms) for at, (name, ms) in enumerate(times)]
+    return Profile(source="trtexec", layers=tuple(rows), **more)

@@ -116,36 +116,27 @@ def gated(folder: Path) -> Family:
     """Blocks whose sigmoid opens what their tanh computes, and a softmax at the end."""
     draw = np.random.default_rng(6)
     nodes: list[Any] = []
-    weights: list[Any] = []
+    weights: dict[str, Any] = {}
+
+    def add(operator: str, inputs: list[str], output: str, **more: Any) -> str:
+        nodes.append(helper.make_node(operator, inputs, [output], name=f"{output}_node", **more))
+        return output
+
     source = "x"
     for block in range(4):
-        made = {
-            one: f"block{block}/{one}" for one in ("gate", "open", "value", "bend", "mix", "add")
-        }
-        for one in ("gate", "value"):
-            values = (draw.standard_normal((24, 24)) / 3).astype(np.float32)
-            weights.append(numpy_helper.from_array(values, f"{made[one]}/w"))
-            nodes.append(helper.make_node("MatMul", [source, f"{made[one]}/w"], [made[one]]))
-        nodes += [
-            helper.make_node("Sigmoid", [made["gate"]], [made["open"]]),
-            helper.make_node("Tanh", [made["value"]], [made["bend"]]),
-            helper.make_node("Mul", [made["open"], made["bend"]], [made["mix"]]),
-            helper.make_node("Add", [source, made["mix"]], [made["add"]]),
-        ]
-        source = made["add"]
-    nodes.append(helper.make_node("Softmax", [source], ["weights"], axis=-1))
-    nodes.append(helper.make_node("ReduceMean", ["weights"], ["mean"], axes=[0], keepdims=1))
-    nodes.append(helper.make_node("Div", ["weights", "mean"], ["y"]))
-    for node in nodes:
-        node.name = f"{node.output[0]}_node"
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes, "gated", [value("x", TensorProto.FLOAT, [16, 24])],
-        [value("y", TensorProto.FLOAT, [16, 24])], weights,
-    )  # fmt: skip
-    plain = folder / "gated.onnx"
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), plain)
+        parts = {}
+        for part, operator in (("gate", "Sigmoid"), ("value", "Tanh")):
+            name = f"block{block}/{part}"
+            weights[f"{name}/w"] = draw.standard_normal((24, 24)) / 3
+            parts[operator] = add("MatMul", [source, f"{name}/w"], name)
+        opened = add("Sigmoid", [parts["Sigmoid"]], f"block{block}/open")
+        bent = add("Tanh", [parts["Tanh"]], f"block{block}/bend")
+        mixed = add("Mul", [opened, bent], f"block{block}/mix")
+        source = add("Add", [source, mixed], f"block{block}/add")
+    add("Softmax", [source], "weights", axis=-1)
+    add("ReduceMean", ["weights"], "mean", axes=[0], keepdims=1)
+    add("Div", ["weights", "mean"], "y")
+    plain = _saved(folder / "gated.onnx", nodes, weights, [16, 24], [16, 24])
     return Family(plain=plain, sample=_sample(folder, x=_pixels(16, 24) * 3))
 
 
@@ -168,26 +159,38 @@ def _shared(name: str) -> Path:
     return path
 
 
+def _saved(path: Path, nodes: list, weights: dict[str, Any], reads: list, writes: list) -> Path:
+    """Write a model from x to y; weights in FP32."""
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+        for name, dims in (("x", reads), ("y", writes))
+    )
+    tensors = [
+        numpy_helper.from_array(np.asarray(values, np.float32), name)
+        for name, values in weights.items()
+    ]
+    graph = helper.make_graph(nodes, path.stem, [x], [y], tensors)
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
 def _write_u_shaped(path: Path) -> Path:
     draw = np.random.default_rng(4)
     nodes: list[Any] = []
-    weights: list[Any] = []
-
-    def conv(name: str, source: str, inputs: int, outputs: int) -> str:
-        values = draw.standard_normal((outputs, inputs, 3, 3)) * (2 / (inputs * 9)) ** 0.5
-        gains = draw.uniform(0.3, 3.0, (outputs, 1, 1, 1))
-        weights.append(numpy_helper.from_array((values * gains).astype(np.float32), f"{name}/w"))
-        weights.append(numpy_helper.from_array(np.zeros(outputs, np.float32), f"{name}/b"))
-        inputs_ = [source, f"{name}/w", f"{name}/b"]
-        nodes.append(helper.make_node("Conv", inputs_, [name], name=name, pads=[1, 1, 1, 1]))
-        nodes.append(helper.make_node("Relu", [name], [f"{name}/relu"], name=f"{name}/relu"))
-        return f"{name}/relu"
+    weights: dict[str, Any] = {"sizes": [1, 1, 2, 2]}
 
     def add(operator: str, inputs: list[str], name: str, **more: Any) -> str:
         nodes.append(helper.make_node(operator, inputs, [name], name=name, **more))
         return name
 
-    weights.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "sizes"))
+    def conv(name: str, source: str, inputs: int, outputs: int) -> str:
+        values = draw.standard_normal((outputs, inputs, 3, 3)) * (2 / (inputs * 9)) ** 0.5
+        weights[f"{name}/w"] = values * draw.uniform(0.3, 3.0, (outputs, 1, 1, 1))
+        weights[f"{name}/b"] = np.zeros(outputs)
+        add("Conv", [source, f"{name}/w", f"{name}/b"], name, pads=[1, 1, 1, 1])
+        return add("Relu", [name], f"{name}/relu")
+
     skips, source, channels = [], "x", 3
     for level, wide in enumerate((8, 16, 24)):
         source = conv(f"down{level}", source, channels, wide)
@@ -201,16 +204,9 @@ def _write_u_shaped(path: Path) -> Path:
         source = add("Concat", [source, skip], f"up{level}/concat", axis=1)
         source = conv(f"up{level}", source, channels + wide, wide)
         channels = wide
-    weights.append(numpy_helper.from_array(_pixels(2, channels, 1, 1), "head/w"))
+    weights["head/w"] = _pixels(2, channels, 1, 1)
     nodes.append(helper.make_node("Conv", [source, "head/w"], ["y"], name="head"))
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes, "u", [value("x", TensorProto.FLOAT, ["n", 3, 48, 48])],
-        [value("y", TensorProto.FLOAT, ["n", 2, 48, 48])], weights,
-    )  # fmt: skip
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
-    return path
+    return _saved(path, nodes, weights, ["n", 3, 48, 48], ["n", 2, 48, 48])
 
 
 def _quantized(plain: Path, sample: Path, folder: Path) -> Path:

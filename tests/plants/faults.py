@@ -1,6 +1,7 @@
 """Faults that are planted into a model, each at one node."""
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,16 @@ from onnx import helper, numpy_helper
 
 #: Changes a model in place; returns the nodes of which one must be named.
 Fault = Callable[[Any], tuple[str, ...]]
+
+
+def _fault(plant: Callable[..., tuple[str, ...]]) -> Callable[..., Fault]:
+    """Let a function of a model and options be called with the options alone."""
+
+    @wraps(plant)
+    def fault(*options: Any, **named: Any) -> Fault:
+        return lambda model: plant(model, *options, **named)
+
+    return fault
 
 
 def graphs(graph: Any) -> Iterator[Any]:
@@ -95,224 +106,181 @@ def behind(model: Any, name: str, *nodes: tuple[str, str, Any]) -> tuple[str, ..
 # -- at any precision ---------------------------------------------------------------------------
 
 
-def damaged_weight(node: str) -> Fault:
+@_fault
+def damaged_weight(model: Any, node: str) -> tuple[str, ...]:
     """The channels of a weight are in reverse order."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        change(model, reader.input[1], lambda values: values[::-1])
-        return (reader.name,)
-
-    return plant
+    reader = node_of(model, node)[1]
+    change(model, reader.input[1], lambda values: values[::-1])
+    return (reader.name,)
 
 
-def scaled_weight(node: str, factor: float) -> Fault:
+@_fault
+def scaled_weight(model: Any, node: str, factor: float) -> tuple[str, ...]:
     """A weight is larger by a factor."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        change(model, reader.input[1], lambda values: values * factor)
-        return (reader.name,)
-
-    return plant
+    reader = node_of(model, node)[1]
+    change(model, reader.input[1], lambda values: values * factor)
+    return (reader.name,)
 
 
-def wrong_constant(node: str, slot: int, value: float) -> Fault:
+@_fault
+def wrong_constant(model: Any, node: str, slot: int, value: float) -> tuple[str, ...]:
     """A constant that a node reads is another one."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        name = private(model, node_of(model, node)[1], slot)
-        change(model, name, lambda values: np.full_like(values, value))
-        return (node,)
-
-    return plant
+    name = private(model, node_of(model, node)[1], slot)
+    change(model, name, lambda values: np.full_like(values, value))
+    return (node,)
 
 
-def dropped_bias(node: str) -> Fault:
+@_fault
+def dropped_bias(model: Any, node: str) -> tuple[str, ...]:
     """A node reads no bias."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        del reader.input[2]
-        return (reader.name,)
-
-    return plant
+    reader = node_of(model, node)[1]
+    del reader.input[2]
+    return (reader.name,)
 
 
-def transposed_weight(node: str, *axes: int) -> Fault:
+@_fault
+def transposed_weight(model: Any, node: str, *axes: int) -> tuple[str, ...]:
     """Two axes of a weight, of equal length, are swapped."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        change(model, reader.input[1], lambda values: values.swapaxes(*axes))
-        return (reader.name,)
-
-    return plant
+    reader = node_of(model, node)[1]
+    change(model, reader.input[1], lambda values: values.swapaxes(*axes))
+    return (reader.name,)
 
 
-def wrong_attribute(node: str, attribute: str, value: Any) -> Fault:
+@_fault
+def wrong_attribute(model: Any, node: str, attribute: str, value: Any) -> tuple[str, ...]:
     """An attribute of a node has another value."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        changed = node_of(model, node)[1]
-        others = [each for each in changed.attribute if each.name != attribute]
-        del changed.attribute[:]
-        changed.attribute.extend([*others, helper.make_attribute(attribute, value)])
-        return (changed.name,)
-
-    return plant
+    changed = node_of(model, node)[1]
+    others = [each for each in changed.attribute if each.name != attribute]
+    del changed.attribute[:]
+    changed.attribute.extend([*others, helper.make_attribute(attribute, value)])
+    return (changed.name,)
 
 
-def replaced(node: str, operator: str, *, renamed: bool = False, **attributes: Any) -> Fault:
+@_fault
+def replaced(
+    model: Any, node: str, operator: str, *, renamed: bool = False, **attributes: Any
+) -> tuple[str, ...]:
     """Another operator stands in a node's place.
 
     Args:
         renamed: The node and its output have other names too, as after another export.
     """
-
-    def plant(model: Any) -> tuple[str, ...]:
-        graph, changed = node_of(model, node)
-        changed.op_type = operator
-        (version,) = (one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
-        known = onnx.defs.get_schema(operator, max_inclusive_version=version).attributes
-        others = [each for each in changed.attribute if each.name in known]
-        del changed.attribute[:]
-        changed.attribute.extend(others)
-        changed.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
-        if renamed:
-            old, new = changed.output[0], f"replaced/{changed.output[0]}"
-            changed.name, changed.output[0] = f"replaced/{changed.name}", new
-            for reader in graph.node:
-                reader.input[:] = [new if each == old else each for each in reader.input]
-        return (changed.name,)
-
-    return plant
+    graph, changed = node_of(model, node)
+    changed.op_type = operator
+    (version,) = (one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+    known = onnx.defs.get_schema(operator, max_inclusive_version=version).attributes
+    others = [each for each in changed.attribute if each.name in known]
+    del changed.attribute[:]
+    changed.attribute.extend(others)
+    changed.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
+    if renamed:
+        old, new = changed.output[0], f"replaced/{changed.output[0]}"
+        changed.name, changed.output[0] = f"replaced/{changed.name}", new
+        for reader in graph.node:
+            reader.input[:] = [new if each == old else each for each in reader.input]
+    return (changed.name,)
 
 
-def wrong_input(node: str, slot: int, tensor: str) -> Fault:
+@_fault
+def wrong_input(model: Any, node: str, slot: int, tensor: str) -> tuple[str, ...]:
     """A node reads another tensor of the same shape."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        node_of(model, node)[1].input[slot] = tensor
-        return (node,)
-
-    return plant
+    node_of(model, node)[1].input[slot] = tensor
+    return (node,)
 
 
-def swapped_inputs(node: str) -> Fault:
+@_fault
+def swapped_inputs(model: Any, node: str) -> tuple[str, ...]:
     """The first two inputs of a node are swapped."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        reader.input[0], reader.input[1] = reader.input[1], reader.input[0]
-        return (node,)
-
-    return plant
+    reader = node_of(model, node)[1]
+    reader.input[0], reader.input[1] = reader.input[1], reader.input[0]
+    return (node,)
 
 
 # -- right in FP32, wrong in FP16 ---------------------------------------------------------------
 
 
-def overflowing_weight(node: str) -> Fault:
+@_fault
+def overflowing_weight(model: Any, node: str) -> tuple[str, ...]:
     """A weight goes beyond FP16, and what follows scales the result down again."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        reader = node_of(model, node)[1]
-        weight = reader.input[1]
-        factor = 2.0 ** np.ceil(np.log2(4e6 / np.abs(constant(model, weight)).max()))
-        change(model, weight, lambda values: values * factor)
-        if reader.op_type == "Conv" and len(reader.input) > 2 and reader.input[2]:
-            change(model, reader.input[2], lambda values: values * factor)
-        behind(model, node, ("Mul", "plant/down", 1 / factor))
-        return (reader.name,)
-
-    return plant
+    reader = node_of(model, node)[1]
+    weight = reader.input[1]
+    factor = 2.0 ** np.ceil(np.log2(4e6 / np.abs(constant(model, weight)).max()))
+    change(model, weight, lambda values: values * factor)
+    if reader.op_type == "Conv" and len(reader.input) > 2 and reader.input[2]:
+        change(model, reader.input[2], lambda values: values * factor)
+    behind(model, node, ("Mul", "plant/down", 1 / factor))
+    return (reader.name,)
 
 
-def large_variance(node: str) -> Fault:
+@_fault
+def large_variance(model: Any, node: str) -> tuple[str, ...]:
     """A normalization whose variance goes beyond FP16."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        graph, producer = node_of(model, node)
-        channels = len(constant(model, producer.input[1]))
-        variance = np.random.default_rng(3).uniform(2e7, 9.8e7, channels).astype(np.float32)
-        parts = {
-            "scale": np.sqrt(variance),
-            "bias": np.zeros(channels, np.float32),
-            "mean": np.zeros(channels, np.float32),
-            "variance": variance,
-        }
-        for part, values in parts.items():
-            graph.initializer.append(numpy_helper.from_array(values, f"plant/{part}"))
-        source = producer.output[0]
-        producer.output[0] = f"{source}::raw"
-        at = list(graph.node).index(producer) + 1
-        inputs = [f"{source}::raw", *(f"plant/{part}" for part in parts)]
-        made = helper.make_node("BatchNormalization", inputs, [source], name="plant/norm")
-        graph.node.insert(at, made)
-        return ("plant/norm",)
-
-    return plant
+    graph, producer = node_of(model, node)
+    channels = len(constant(model, producer.input[1]))
+    variance = np.random.default_rng(3).uniform(2e7, 9.8e7, channels).astype(np.float32)
+    parts = {
+        "scale": np.sqrt(variance),
+        "bias": np.zeros(channels, np.float32),
+        "mean": np.zeros(channels, np.float32),
+        "variance": variance,
+    }
+    for part, values in parts.items():
+        graph.initializer.append(numpy_helper.from_array(values, f"plant/{part}"))
+    source = producer.output[0]
+    producer.output[0] = f"{source}::raw"
+    at = list(graph.node).index(producer) + 1
+    inputs = [f"{source}::raw", *(f"plant/{part}" for part in parts)]
+    made = helper.make_node("BatchNormalization", inputs, [source], name="plant/norm")
+    graph.node.insert(at, made)
+    return ("plant/norm",)
 
 
-def large_activation(node: str) -> Fault:
+@_fault
+def large_activation(model: Any, node: str) -> tuple[str, ...]:
     """Values go beyond FP16 for a while."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        behind(
-            model, node,
-            ("Mul", "plant/up", 2.0**15), ("Mul", "plant/up2", 2.0**10),
-            ("Abs", "plant/abs", None), ("Mul", "plant/down", 2.0**-15),
-            ("Mul", "plant/down2", 2.0**-10),
-        )  # fmt: skip
-        return ("plant/up", "plant/up2")
-
-    return plant
+    behind(
+        model, node,
+        ("Mul", "plant/up", 2.0**15), ("Mul", "plant/up2", 2.0**10),
+        ("Abs", "plant/abs", None), ("Mul", "plant/down", 2.0**-15),
+        ("Mul", "plant/down2", 2.0**-10),
+    )  # fmt: skip
+    return ("plant/up", "plant/up2")
 
 
-def small_denominator(node: str) -> Fault:
+@_fault
+def small_denominator(model: Any, node: str) -> tuple[str, ...]:
     """A denominator is smaller than FP16 can hold."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        behind(
-            model, node,
-            ("Mul", "plant/small", 2.0**-10), ("Mul", "plant/small2", 1e-3),
-            ("Div", "plant/divide", 1e-9), ("Mul", "plant/back", 2.0**10 * 1e-6),
-        )  # fmt: skip
-        return ("plant/divide",)
-
-    return plant
+    behind(
+        model, node,
+        ("Mul", "plant/small", 2.0**-10), ("Mul", "plant/small2", 1e-3),
+        ("Div", "plant/divide", 1e-9), ("Mul", "plant/back", 2.0**10 * 1e-6),
+    )  # fmt: skip
+    return ("plant/divide",)
 
 
-def lost_variance(node: str) -> Fault:
+@_fault
+def lost_variance(model: Any, node: str) -> tuple[str, ...]:
     """Squares are smaller than FP16 can hold, and their root is divided by."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        behind(
-            model, node,
-            ("Mul", "plant/small", 2.0**-14), ("Mul", "plant/square", "plant/small::out"),
-            ("ReduceMean", "plant/mean", None), ("Sqrt", "plant/root", None),
-            ("Div", "plant/normal", "plant/small::out"),
-        )  # fmt: skip
-        _, mean = node_of(model, "plant/mean")
-        mean.attribute.append(helper.make_attribute("keepdims", 1))
-        _, divide = node_of(model, "plant/normal")
-        divide.input[0], divide.input[1] = divide.input[1], divide.input[0]
-        return ("plant/square",)
-
-    return plant
+    behind(
+        model, node,
+        ("Mul", "plant/small", 2.0**-14), ("Mul", "plant/square", "plant/small::out"),
+        ("ReduceMean", "plant/mean", None), ("Sqrt", "plant/root", None),
+        ("Div", "plant/normal", "plant/small::out"),
+    )  # fmt: skip
+    _, mean = node_of(model, "plant/mean")
+    mean.attribute.append(helper.make_attribute("keepdims", 1))
+    _, divide = node_of(model, "plant/normal")
+    divide.input[0], divide.input[1] = divide.input[1], divide.input[0]
+    return ("plant/square",)
 
 
-def with_small_variance(node: str, fault: Fault) -> Fault:
+@_fault
+def with_small_variance(model: Any, node: str, fault: Fault) -> tuple[str, ...]:
     """Plant a fault in a model whose normalization was rewritten to fit into FP16."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        norm = node_of(model, node)[1]
-        change(model, norm.input[1], lambda values: values / 64)
-        change(model, norm.input[4], lambda values: values / 4096)
-        return fault(model)
-
-    return plant
+    norm = node_of(model, node)[1]
+    change(model, norm.input[1], lambda values: values / 64)
+    change(model, norm.input[4], lambda values: values / 4096)
+    return fault(model)
 
 
 # -- quantized ----------------------------------------------------------------------------------
@@ -336,69 +304,54 @@ def quantizers(model: Any, activations: bool = True) -> list[tuple[Any, Any]]:
     return found
 
 
-def activation_scale(at: float, factor: float) -> Fault:
+@_fault
+def activation_scale(model: Any, at: float, factor: float) -> tuple[str, ...]:
     """The scale of an activation is off by a factor; `at`: how far into the model."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        both = quantizers(model)
-        pair = both[int(at * len(both))]
-        for node in pair:
-            change(model, private(model, node, 1), lambda values: values * factor)
-        return tuple(one.name for one in pair)
-
-    return plant
-
-
-def zero_point(at: float, by: int) -> Fault:
-    """Only one of a pair has the right zero point."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        both = quantizers(model)
-        pair = both[int(at * len(both))]
-        change(model, private(model, pair[1], 2), lambda values: values.astype(np.int32) + by)
-        return tuple(one.name for one in pair)
-
-    return plant
-
-
-def dequantizer_scale(at: float, factor: float) -> Fault:
-    """Only the DequantizeLinear of a pair has another scale."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        both = quantizers(model)
-        pair = both[int(at * len(both))]
-        change(model, private(model, pair[1], 1), lambda values: values * factor)
-        return tuple(one.name for one in pair)
-
-    return plant
-
-
-def swapped_scales(at: float) -> Fault:
-    """The scales of a weight's channels are in the wrong order."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        both = [one for _, one in quantizers(model, activations=False)]
-        several = [one for one in both if constant(model, one.input[1]).size > 1]
-        node = several[int(at * len(several))]
-        order = np.argsort(constant(model, node.input[1]).ravel())
-        swapped = np.empty_like(order)
-        swapped[order] = order[::-1]
-        change(model, private(model, node, 1), lambda values: values[swapped])
-        return (node.name,)
-
-    return plant
-
-
-def weight_scale(at: float, factor: float) -> Fault:
-    """The scale of a quantized weight is off by a factor."""
-
-    def plant(model: Any) -> tuple[str, ...]:
-        both = [one for _, one in quantizers(model, activations=False)]
-        node = both[int(at * len(both))]
+    both = quantizers(model)
+    pair = both[int(at * len(both))]
+    for node in pair:
         change(model, private(model, node, 1), lambda values: values * factor)
-        return (node.name,)
+    return tuple(one.name for one in pair)
 
-    return plant
+
+@_fault
+def zero_point(model: Any, at: float, by: int) -> tuple[str, ...]:
+    """Only one of a pair has the right zero point."""
+    both = quantizers(model)
+    pair = both[int(at * len(both))]
+    change(model, private(model, pair[1], 2), lambda values: values.astype(np.int32) + by)
+    return tuple(one.name for one in pair)
+
+
+@_fault
+def dequantizer_scale(model: Any, at: float, factor: float) -> tuple[str, ...]:
+    """Only the DequantizeLinear of a pair has another scale."""
+    both = quantizers(model)
+    pair = both[int(at * len(both))]
+    change(model, private(model, pair[1], 1), lambda values: values * factor)
+    return tuple(one.name for one in pair)
+
+
+@_fault
+def swapped_scales(model: Any, at: float) -> tuple[str, ...]:
+    """The scales of a weight's channels are in the wrong order."""
+    both = [one for _, one in quantizers(model, activations=False)]
+    several = [one for one in both if constant(model, one.input[1]).size > 1]
+    node = several[int(at * len(several))]
+    order = np.argsort(constant(model, node.input[1]).ravel())
+    swapped = np.empty_like(order)
+    swapped[order] = order[::-1]
+    change(model, private(model, node, 1), lambda values: values[swapped])
+    return (node.name,)
+
+
+@_fault
+def weight_scale(model: Any, at: float, factor: float) -> tuple[str, ...]:
+    """The scale of a quantized weight is off by a factor."""
+    both = [one for _, one in quantizers(model, activations=False)]
+    node = both[int(at * len(both))]
+    change(model, private(model, node, 1), lambda values: values * factor)
+    return (node.name,)
 
 
 def planted(source: Any, target: Any, fault: Fault) -> tuple[str, ...]:
