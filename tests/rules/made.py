@@ -1,26 +1,23 @@
 from typing import Any
 
+from enginescope.core.record import replace
 from enginescope.formats.plan.tensor_format import parse_dtype
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
+from enginescope.records.plan.plan import IOTensor, Layer, Plan, Profile
 from enginescope.records.tensor import Layout, Tensor
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.engine import lint
 from enginescope.rules.view import LintInput
+from tests.formats.plans import profile
 
 
 def tensor(text: str) -> Tensor:
     """``name FP16 1x64x8x8 NHWC8``; layout and shape may be left out."""
     name, dtype, *rest = text.split()
-    dims = [None if one == "?" else int(one) for one in rest[0].split("x")] if rest else None
+    dims = tuple(None if one == "?" else int(one) for one in rest[0].split("x")) if rest else None
     layout = Layout(name=rest[1], text=rest[1]) if len(rest) > 1 else None
-    return Tensor(
-        name=name,
-        dtype=parse_dtype(dtype),
-        shape=tuple(dims) if dims is not None else None,
-        layout=layout,
-    )
+    return Tensor(name=name, dtype=parse_dtype(dtype), shape=dims, layout=layout)
 
 
 def layer(kind: str, reads: str, writes: str, name: str | None = None, **more: Any) -> Layer:
@@ -39,25 +36,11 @@ def layer(kind: str, reads: str, writes: str, name: str | None = None, **more: A
 
 def plan(*layers: Layer, inputs: str = "in", outputs: str = "out", io: Any = None) -> Plan:
     """The layers in order; `inputs` and `outputs` are names of the engine's tensors."""
-    numbered = tuple(
-        Layer(**{key: getattr(one, key) for key in one.__struct_fields__} | {"index": index})
-        for index, one in enumerate(layers)
-    )
-    named = [(name, "input") for name in inputs.split()] + [
-        (name, "output") for name in outputs.split()
-    ]
+    numbered = tuple(replace(one, index=index) for index, one in enumerate(layers))
+    named = [(one, "input") for one in inputs.split()]
+    named += [(one, "output") for one in outputs.split()]
     found = tuple(IOTensor(tensor=Tensor(name=name), mode=mode) for name, mode in named)
     return Plan(name="made", layers=numbered, io=found if io is None else io)
-
-
-def profile(*times: tuple[str, float]) -> Profile:
-    return Profile(
-        source="trtexec",
-        layers=tuple(
-            LayerTiming(index=index, name=name, mean_ms=time)
-            for index, (name, time) in enumerate(times)
-        ),
-    )
 
 
 def timed(made: Plan, *times: float) -> Profile:

@@ -65,14 +65,12 @@ def test_suppressed_findings_are_counted_by_layer_and_subject() -> None:
     copy = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ", name="quantize")
     add = layer("Convolution", "b INT8 1x16x8x8, a FP16 1x16x8x8", "out FP16 1x16x8x8")
     given = LintInput(plan=plan(conv, copy, add))
-    config = LintConfig(
-        select=("PLAN106",), layers=(LayerIgnore(pattern="quant*", rules=("PLAN106",)),)
-    )
+    ignored = (LayerIgnore(pattern="quant*", rules=("PLAN106",)),)
+    config = LintConfig(select=("PLAN106",), layers=ignored)
     assert lint(given, LintConfig(select=("PLAN106",))).findings[0].layers == (1, 0)
     assert (lint(given, config).findings, lint(given, config).suppressed) == ((), 1)
-    config = LintConfig(
-        select=("PLAN101", "PLAN104"), layers=(LayerIgnore(pattern="co*y", rules=("PLAN1",)),)
-    )
+    ignored = (LayerIgnore(pattern="co*y", rules=("PLAN1",)),)
+    config = LintConfig(select=("PLAN101", "PLAN104"), layers=ignored)
     report = lint(LintInput(plan=MADE), config)
     assert [one.code for one in report.findings] == ["PLAN101"]
     assert report.suppressed == 1
@@ -92,9 +90,8 @@ def test_a_cause_is_as_severe_as_its_worst_symptom() -> None:
 
 
 def test_the_profiler_s_part_is_not_at_stake() -> None:
-    given = LintInput(
-        plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25), whole=WholeRequest("gpu_compute", 0.997)
-    )
+    whole = WholeRequest("gpu_compute", 0.997)
+    given = LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25), whole=whole)
     report = lint(given, LintConfig(select=("PLAN104",)))
     assert report.profiler_ms == pytest.approx(0.001)
     assert (report.sum_ms, report.engine_ms) == pytest.approx((0.997, 0.997))
@@ -131,21 +128,16 @@ TENSORS = st.builds(
     st.sampled_from(("FP32", "FP16", "INT8", "FP8", "BOOL", "unknown")),
     st.sampled_from(SHAPES),
 )
+OWN = {"Kernel": [3, 3], "Origin": "QDQ"}
 LAYERS = st.builds(
-    lambda kind, reads, writes, groups, tactic: layer(
-        kind,
-        ", ".join(reads),
-        ", ".join(writes),
-        Groups=groups,
-        Kernel=[3, 3],
-        Origin="QDQ",
-        tactic_name=tactic,
+    lambda kind, reads, writes, **more: layer(
+        kind, ", ".join(reads), ", ".join(writes), **OWN, **more
     ),
     st.sampled_from(KINDS),
     st.lists(TENSORS, max_size=3),
     st.lists(TENSORS, max_size=2),
-    st.sampled_from((1, 3, 0, -1, None, "2")),
-    st.sampled_from((None, "x_simt", "gemv", "h16816cudnn", "__myl_ResTra", "softmax")),
+    Groups=st.sampled_from((1, 3, 0, -1, None, "2")),
+    tactic_name=st.sampled_from((None, "x_simt", "gemv", "h16816cudnn", "__myl_ResTra", "softmax")),
 )
 
 

@@ -1,6 +1,5 @@
 """Engines that were really built: against trex's findings, corrected."""
 
-import json
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from enginescope.rules.view import LintInput
 from tests.rules.made import layer, plan
 from tests.trex.corrections import LINTERS, NOT_FOUND
 from tests.trex.examples import EXAMPLES as PLANS
+from tests.trex.examples import goldens
 
 
 @lru_cache
@@ -43,36 +43,32 @@ def messages(report: LintReport, subject: str) -> list[str]:
     return [one.message for one in said(report) if one.subject == subject]
 
 
-def not_ours(shared: Path, report: LintReport, plan: str, linter: str) -> set[str]:
-    golden = json.loads((shared / "goldens.json").read_text())["plans"][plan]["lint"]
-    return set(golden[linter]["names"]) - subjects(report, *LINTERS[linter])
-
-
 @pytest.mark.parametrize("linter", LINTERS)
 @pytest.mark.parametrize("plan", PLANS)
 def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan, linter) -> None:
-    missed = not_ours(shared, report(plan), plan, linter)
+    theirs = goldens(shared)["plans"][plan]["lint"][linter]["names"]
+    missed = set(theirs) - subjects(report(plan), *LINTERS[linter])
     count, _ = NOT_FOUND.get((plan, linter), (0, ""))
     assert len(missed) == count, missed
 
 
 def test_findings_of_the_examples(report) -> None:
+    found = report(PLANS[0])
     name = "features.1.conv.0.0.weight + QuantizeLinear_25 + Conv_29 + PWN(Clip_33)"
     asked = "is depthwise and names no tactic: does it use tensor cores?"
-    assert asked in messages(report(PLANS[0]), name)
+    assert asked in messages(found, name)
     name = "features.4.conv.2.weight + QuantizeLinear_187 + Conv_191"
-    assert messages(report(PLANS[0]), name)[0].startswith("reads INT8 and writes FP16")
+    assert messages(found, name)[0].startswith("reads INT8 and writes FP16")
     name = "features.3.conv.0.0.weight + QuantizeLinear_104 + Conv_108 + PWN(Clip_112)"
-    assert "has input channels 24, not a multiple of 16" in messages(report(PLANS[0]), name)
+    assert "has input channels 24, not a multiple of 16" in messages(found, name)
     name = "features.0.0.weight + QuantizeLinear_8 + Conv_12 + PWN(Clip_16)"
-    assert not messages(report(PLANS[0]), name)  # trex advises to round 3 up to 16
-    (one,) = [it for it in report(PLANS[0]).findings if it.subject == "QuantizeLinear_2"]
+    assert not messages(found, name)  # trex advises to round 3 up to 16
+    (one,) = [it for it in found.findings if it.subject == "QuantizeLinear_2"]
     assert one.message == "is a Quantize on its own, FP32 to INT8, of the engine's input"
     assert one.severity.value == "info"
-    found = report(PLANS[0])
     ranks = [one.saving.rank for one in found.findings]
     assert (ranks, found.sum_ms) == (sorted(ranks), pytest.approx(0.470389, abs=1e-6))
-    assert subjects(report(PLANS[0]), "TIME204")
+    assert subjects(found, "TIME204")
 
 
 def test_tensorrt_10(shared) -> None:

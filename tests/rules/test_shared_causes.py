@@ -24,7 +24,9 @@ from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.lint import lint_input
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.formats import plans
+from tests.rules.checks.test_copies import FOLDING
 from tests.rules.made import layer, plan, timed
+from tests.trex.examples import MOBILENET
 
 #: Plan -> code of each cause with something at stake or asked -> layers concerned.
 CAUSES = {
@@ -74,13 +76,13 @@ NAMED = frozenset(
 
 
 @lru_cache
-def report_of(shared: Path, name: str) -> LintReport:
-    return es.lint(shared / f"{name}.graph.json")
+def given_of(shared: Path, name: str) -> LintInput:
+    return lint_input(resolve_plan(shared / f"{name}.graph.json", observer=PlanObserver()))
 
 
 @lru_cache
-def given_of(shared: Path, name: str) -> LintInput:
-    return lint_input(resolve_plan(shared / f"{name}.graph.json", observer=PlanObserver()))
+def report_of(shared: Path, name: str) -> LintReport:
+    return lint(given_of(shared, name))
 
 
 def causes(report: LintReport) -> dict[str, int]:
@@ -92,17 +94,19 @@ def causes(report: LintReport) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", CAUSES)
-def test_causes_are_found_where_they_are_and_time_is_at_stake_once(shared, name, capsys) -> None:
-    assert causes(report_of(shared, name)) == CAUSES[name]
+def test_causes_are_found_where_they_are_and_time_is_at_stake_once(shared, name) -> None:
     report = report_of(shared, name)
+    assert causes(report) == CAUSES[name]
     own = LintView(given_of(shared, name)).times_ms
-    assert report.engine_ms is not None
-    assert report.saving.bound_ms is not None
     assert 0 < report.saving.bound_ms <= report.engine_ms
     assert sum(own.values()) <= report.engine_ms * (1 + 1e-9)
     for one in report.findings:
         most = sum(own.get(index, 0.0) for index in one.layers)
         assert one.saving.bound_ms is None or one.saving.bound_ms <= most + 1e-12
+
+
+@pytest.mark.parametrize("name", [f"trex-examples/{MOBILENET}", "trt10-rtx3060/alexnet_fp16"])
+def test_every_group_of_findings_is_a_line_of_the_terminal(shared, name, capsys) -> None:
     main(["lint", str(shared / f"{name}.graph.json")])
     lines = capsys.readouterr().out.splitlines()
     severities = re.compile(r"^[\s\d.—]*(?:PLAN|TIME)\d{3}  (?:info|warning|error)")
@@ -119,10 +123,7 @@ def test_what_constants_and_a_cuda_graph_would_win(shared: Path) -> None:
     """They are 21 % of the layers' times with the profiler's part, and 12 % without."""
     one = only(report_of(shared, "trt86-h200/resnet18"), "PLAN115")
     assert one.subject == "16 layers (Identity_0 … Identity_15)"
-    assert (
-        one.advice
-        == "fold constants (polygraphy surgeon sanitize --fold-constants), then build again"
-    )
+    assert one.advice == FOLDING
     timings = LintView(given_of(shared, "trt86-h200/resnet18")).timings
     raw = {index: timing.raw_ms for index, timing in timings.items()}
     share = sum(raw[index] for index in one.layers) / sum(raw.values())
@@ -195,14 +196,10 @@ def test_a_plan_of_several_profiles_is_checked_as_a_whole(tmp_path) -> None:
 
 
 def report(*names: str, channels: int = 3) -> LintReport:
+    wide = [64 + channels + at for at in range(len(names))]
     layers = [
-        layer(
-            "Convolution",
-            f"t{at} FP16 1x64x8x8",
-            f"t{at + 1} FP16 1x{64 + channels + at}x8x8",
-            name=name,
-        )
-        for at, name in enumerate(names)
+        layer("Convolution", f"t{at} FP16 1x64x8x8", f"t{at + 1} FP16 1x{out}x8x8", name=name)
+        for at, (name, out) in enumerate(zip(names, wide, strict=True))
     ]
     made = plan(*layers, inputs="in", outputs="out")
     given = LintInput(plan=made, profile=timed(made, *(1.0,) * len(names)))

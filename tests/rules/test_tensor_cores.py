@@ -7,14 +7,6 @@ from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import DataType
 from enginescope.rules import tensor_cores
 from enginescope.rules.checks.products import gemm_alignment
-from enginescope.rules.tensor_cores import (
-    alignment_of,
-    is_fed,
-    is_head,
-    is_matrix_vector,
-    lacks_tensor_cores,
-    uses_tensor_cores,
-)
 from enginescope.rules.view import Flow, LintInput, LintView
 from tests.rules.made import layer, plan
 
@@ -42,73 +34,51 @@ from tests.rules.made import layer, plan
     ],
 )
 def test_a_tactic_s_name_tells_whether_it_uses_tensor_cores(tactic, expected) -> None:
-    assert uses_tensor_cores(tactic) is expected
+    assert tensor_cores.uses_tensor_cores(tactic) is expected
 
 
 def test_matrix_vector_and_alignment() -> None:
-    assert is_matrix_vector("sm50_xmma_cublas_gemvx_f16f16")
-    assert not is_matrix_vector("sm80_xmma_gemm_f16f16")
-    assert not is_matrix_vector(None)
-    assert [alignment_of(one) for one in (DataType.FP16, DataType.INT8)] == [8, 16]
-    assert alignment_of(DataType.BOOL) is None
-    assert alignment_of(None) is None
+    assert tensor_cores.is_matrix_vector("sm50_xmma_cublas_gemvx_f16f16")
+    assert not tensor_cores.is_matrix_vector("sm80_xmma_gemm_f16f16")
+    assert not tensor_cores.is_matrix_vector(None)
+    assert [tensor_cores.alignment_of(one) for one in (DataType.FP16, DataType.INT8)] == [8, 16]
+    assert tensor_cores.alignment_of(DataType.BOOL) is None
+    assert tensor_cores.alignment_of(None) is None
 
 
 @pytest.mark.parametrize(
     ("capability", "lacks"), [("6.1", True), ("7.0", False), ("10.0", False), (None, False)]
 )
 def test_gpus_without(capability: str | None, lacks: bool) -> None:
-    assert lacks_tensor_cores(Device(name="x", compute_capability=capability)) is lacks
-    assert not lacks_tensor_cores(None)
+    assert tensor_cores.lacks_tensor_cores(Device(name="x", compute_capability=capability)) is lacks
+    assert not tensor_cores.lacks_tensor_cores(None)
+
+
+def flow_of(*rows: str) -> Flow:
+    """Layers as ``type reads writes``, all of them FP16; ``-`` is no tensor."""
+
+    def tensors(names: str) -> str:
+        return ",".join(f"{name} FP16" for name in names.split(",") if name != "-")
+
+    parts = map(str.split, rows)
+    return Flow(plan(*(layer(kind, tensors(a), tensors(b)) for kind, a, b in parts)))
 
 
 def test_layers_before_and_after_through_no_ops_and_copies() -> None:
-    flow = Flow(
-        plan(
-            layer("Convolution", "in FP16", "a FP16"),
-            layer("PointWise", "a FP16", "b FP16"),
-            layer("PointWise", "a FP16, b FP16", "out FP16"),
-        )
-    )
+    flow = flow_of("Convolution in a", "PointWise a b", "PointWise a,b out")
     assert (flow.before, flow.after) == ({1: (0,), 2: (0, 1)}, {0: (1, 2), 1: (2,)})
-    assert flow.only_after(1) == 2
-    assert flow.only_after(0) is None
-    assert flow.only_before(1) == 0
-    assert flow.only_before(2) is None
+    assert (flow.only_after(1), flow.only_after(0)) == (2, None)
+    assert (flow.only_before(1), flow.only_before(2)) == (0, None)
     assert (flow.reads_input, flow.writes_output) == ({0}, {2})
-    flow = Flow(
-        plan(
-            layer("NoOp", "in FP16", "in2 FP16"),
-            layer("PointWise", "in2 FP16", "a FP16"),
-            layer("NoOp", "a FP16", "b FP16"),
-            layer("NoOp", "b FP16", "c FP16"),
-            layer("PointWise", "c FP16", "d FP16"),
-            layer("NoOp", "d FP16", "out FP16"),
-            layer("NoOp", "", "nothing FP16"),
-        )
-    )
+    idle = ("NoOp a b", "NoOp b c", "PointWise c d", "NoOp d out", "NoOp - nothing")
+    flow = flow_of("NoOp in in2", "PointWise in2 a", *idle)
     assert (flow.before, flow.reads_input, flow.writes_output) == ({4: (1,)}, {1}, {4})
     assert flow.only_after(4) is None
-    flow = Flow(
-        plan(
-            layer("PointWise", "in FP16", "a FP16"),
-            layer("PointWise", "a FP16", "b FP16"),
-            layer("PointWise", "b FP16", "a FP16"),
-            layer("PointWise", "a FP16", "out FP16"),
-        )
-    )
-    assert flow.before[3] == (2,)
-    assert flow.after[0] == (1,)
-    flow = Flow(
-        plan(
-            layer("PointWise", "in FP16", "joined FP16"),
-            layer("PointWise", "in FP16", "joined FP16"),
-            layer("PointWise", "joined FP16", "out FP16"),
-        )
-    )
+    flow = flow_of("PointWise in a", "PointWise a b", "PointWise b a", "PointWise a out")
+    assert (flow.before[3], flow.after[0]) == ((2,), (1,))
+    flow = flow_of("PointWise in joined", "PointWise in joined", "PointWise joined out")
     assert flow.before[2] == (0, 1)
-    flow = Flow(plan(layer("PointWise", "state FP16", "state FP16")))
-    assert flow.before == {}
+    assert flow_of("PointWise state state").before == {}
 
 
 # Which products are a model's interface, against a search from each layer; and what it costs.
@@ -154,9 +124,10 @@ def reached(view: LintView, start: Layer, length: int | None) -> bool:
 def test_it_is_what_a_search_from_each_layer_finds(seed: int) -> None:
     view = LintView(LintInput(plan=random_plan(random.Random(seed))))
     for one in view.active:
-        assert is_head(view, one) is reached(view, one, None), one.name
+        assert tensor_cores.is_head(view, one) is reached(view, one, None), one.name
         for length in (4, 7, 9):
-            assert is_fed(view, one, length) is reached(view, one, length), (one.name, length)
+            fed = tensor_cores.is_fed(view, one, length)
+            assert fed is reached(view, one, length), (one.name, length)
 
 
 def test_the_walks_grow_with_the_plan_and_not_with_its_square(monkeypatch) -> None:

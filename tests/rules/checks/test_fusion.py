@@ -12,9 +12,8 @@ BLOCK = layer("Myelin", "in FP16", "out FP16", name="{ForeignNode[a...b]}")
 
 def test_opaque_block_found() -> None:
     (one,) = findings("PLAN118", *SMALL_LAYERS, BLOCK, times=(0.2, 0.2, 0.2, 0.4))
-    assert (
-        one.message == "takes 0.400 ms, 40 % of the time, and the plan shows nothing of its kernels"
-    )
+    message = "takes 0.400 ms, 40 % of the time, and the plan shows nothing of its kernels"
+    assert one.message == message
     assert one.saving.bound_ms is None  # nothing tells what can be won
     assert "TensorRT 10" in one.advice
     made = plan(*SMALL_LAYERS, BLOCK)

@@ -22,18 +22,15 @@ def test_fp32_left_found() -> None:
 
 
 def test_fp32_left_not_found() -> None:
-    assert (
-        findings(
-            "PLAN110",
-            HALF,
-            layer("Reformat", "a FP16", "b FP32"),
-            layer("Reformat", "b FP32", "c FP32"),
-            layer("Shuffle", "c FP32", "d FP32"),
-            layer("PointWise", "d FP32", "e FP16"),
-            layer("PointWise", "e FP32", "f FP32", name="idle"),
-            times=(1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
-        )
-        == ()
+    assert not findings(
+        "PLAN110",
+        HALF,
+        layer("Reformat", "a FP16", "b FP32"),
+        layer("Reformat", "b FP32", "c FP32"),
+        layer("Shuffle", "c FP32", "d FP32"),
+        layer("PointWise", "d FP32", "e FP16"),
+        layer("PointWise", "e FP32", "f FP32", name="idle"),
+        times=(1.0, 1.0, 1.0, 1.0, 1.0, 0.0),
     )
     single = layer("Convolution", "in FP32", "a FP32")
     assert findings("PLAN110", single, layer("Reformat", "a FP16", "out FP32")) == ()
@@ -52,9 +49,8 @@ def test_precision_island_found() -> None:
     (one,) = findings("PLAN117", FIRST, IN, POOL, FC, OUT, LAST, times=times)
     assert one.subject == "pool … fc"
     assert one.layers == (1, 2, 3, 4)
-    assert (
-        one.message == "is an island of 2 layers in FP32 in a plan of FP16, with 2 copies around it"
-    )
+    message = "is an island of 2 layers in FP32 in a plan of FP16, with 2 copies around it"
+    assert one.message == message
     assert one.saving.bound_ms == pytest.approx(0.1 + 0.1 + (0.2 + 0.4) / 2)  # half of FP32's bytes
     (one,) = findings("PLAN117", FIRST, IN, POOL, LAST, outputs="c out", inputs="in e")
     assert (one.subject, one.layers) == ("pool", (1, 2))
@@ -78,14 +74,8 @@ def test_precision_island_not_found() -> None:
 def conv(side: int, channels: int, writes: str = "a FP16", **more: Any) -> Layer:
     weights = Weights(role="Weights", dtype=DataType.INT8, count=channels * channels * 9)
     shape = f"1x{channels}x{side}x{side}"
-    return layer(
-        "Convolution",
-        f"in INT8 {shape}",
-        f"{writes} {shape}",
-        weights=(weights,),
-        Kernel=[3, 3],
-        **more,
-    )
+    own = {"weights": (weights,), "Kernel": [3, 3], **more}
+    return layer("Convolution", f"in INT8 {shape}", f"{writes} {shape}", **own)
 
 
 READER = layer("PointWise", "a FP16", "b FP16")
@@ -99,9 +89,8 @@ def test_quantized_float_output_found_where_memory_bounds_it() -> None:
     assert one.evidence["macs_per_byte"] < 100
     activations, weights = 16 * 56 * 56, 16 * 16 * 9
     moved = activations + 2 * activations + weights
-    assert one.saving.bound_ms == pytest.approx(
-        0.5 * activations / moved
-    )  # of its FP16 output's half
+    half_ms = 0.5 * activations / moved  # of its FP16 output's half
+    assert one.saving.bound_ms == pytest.approx(half_ms)
     found = findings("PLAN103", conv(28, 512), READER, END)
     assert [one.message for one in found] == ["reads INT8 and writes FP16"]
     assert severities(found) == ["info"]
@@ -173,16 +162,13 @@ QUANTIZE = layer("Reformat", "a FP16 1x16x8x8", "b INT8 1x16x8x8", Origin="QDQ",
 
 
 def test_unfused_qdq_not_found() -> None:
-    assert (
-        findings(
-            "PLAN106",
-            layer("Scale", "in FP16", "a FP16"),
-            layer("Scale", "a FP16", "b FP32"),
-            layer("Reformat", "b FP32", "c INT8", Origin="REFORMAT"),
-            layer("Reformat", "c INT8", "d INT8", Origin="QDQ"),
-            layer("PointWise", "d INT8", "out FP16"),
-        )
-        == ()
+    assert not findings(
+        "PLAN106",
+        layer("Scale", "in FP16", "a FP16"),
+        layer("Scale", "a FP16", "b FP32"),
+        layer("Reformat", "b FP32", "c INT8", Origin="REFORMAT"),
+        layer("Reformat", "c INT8", "d INT8", Origin="QDQ"),
+        layer("PointWise", "d INT8", "out FP16"),
     )
 
 

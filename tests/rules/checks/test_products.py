@@ -23,19 +23,16 @@ def test_conv_alignment_found(dtype: str, multiple: int) -> None:
 
 
 def test_found_by_group() -> None:
-    (one,) = findings(
-        "PLAN102", layer("Convolution", "x FP16 1x64x8x8", "y FP16 1x64x8x8", Groups=16)
-    )
+    conv = layer("Convolution", "x FP16 1x64x8x8", "y FP16 1x64x8x8", Groups=16)
+    (one,) = findings("PLAN102", conv)
     assert one.message.startswith("has input channels 4 and output channels 4 per group, not")
 
 
 def test_with_the_gpu_known_padding_and_what_is_beyond_its_limit_are_at_stake() -> None:
     # 3,211,264 × 10 + 6,422,528 bytes: 0.0080 ms at H200's 4,800 GB/s
-    conv = layer(
-        "Convolution", "x FP16 1x10x1120x1434", "y FP16 1x2x1120x1434", tactic_name="x_simt"
-    )
+    ends = "x FP16 1x10x1120x1434", "y FP16 1x2x1120x1434"
+    conv = layer("Convolution", *ends, tactic_name="x_simt", Kernel=[1, 1])
     limit_ms = (10 + 2) * 1120 * 1434 * 2 / 4.8e9
-    conv.attributes["Kernel"] = [1, 1]
     (whole,) = findings("PLAN102", conv, times=(0.02,))
     (near,) = findings("PLAN102", conv, times=(0.02,), gpu="NVIDIA H200")
     (unknown,) = findings("PLAN102", conv, times=(0.02,), gpu="some GPU")
@@ -59,9 +56,8 @@ def test_conv_alignment_the_model_s_interface_is_not_to_be_changed() -> None:
         layer("Reformat", "d FP16 1x1x16x16", "out FP32 1x1x16x16"),
     )
     conv = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x20x8x8")
-    (one,) = findings("PLAN102", conv, layer("Convolution", "a FP16 1x20x8x8", "out FP16 1x1x8x8"))[
-        :1
-    ]
+    end = layer("Convolution", "a FP16 1x20x8x8", "out FP16 1x1x8x8")
+    one, *_ = findings("PLAN102", conv, end)
     assert one.message == "has output channels 20, not a multiple of 8"
     found = findings(
         "PLAN102",
@@ -74,17 +70,14 @@ def test_conv_alignment_the_model_s_interface_is_not_to_be_changed() -> None:
 
 
 def test_conv_alignment_not_found() -> None:
-    assert (
-        findings(
-            "PLAN102",
-            layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x64x8x8"),
-            layer("Convolution", "a FP16 1x100x8x8", "b FP16 1x100x8x8", Groups=100),
-            layer("Convolution", "b FP16 1x?x8x8", "c FP16"),
-            layer("Convolution", "c INT32 1x3x8x8", "d INT32 1x3x8x8"),
-            layer("Convolution", "", "out FP16 1x3x8x8"),
-            layer("Pooling", "in FP16 1x3x8x8", "e FP16 1x3x8x8"),
-        )
-        == ()
+    assert not findings(
+        "PLAN102",
+        layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x64x8x8"),
+        layer("Convolution", "a FP16 1x100x8x8", "b FP16 1x100x8x8", Groups=100),
+        layer("Convolution", "b FP16 1x?x8x8", "c FP16"),
+        layer("Convolution", "c INT32 1x3x8x8", "d INT32 1x3x8x8"),
+        layer("Convolution", "", "out FP16 1x3x8x8"),
+        layer("Pooling", "in FP16 1x3x8x8", "e FP16 1x3x8x8"),
     )
     conv = layer("Convolution", "x FP16 1x3x8x8", "y FP16 1x64x8x8")
     assert findings("PLAN102", conv, capability="6.1") == ()
@@ -95,9 +88,8 @@ IO = ("in FP16 1x64x8x8", "out FP16 1x64x8x8")
 
 
 def test_conv_tensor_cores_found() -> None:
-    (one,) = findings(
-        "PLAN101", layer("Convolution", *IO, name="conv", tactic_name=SIMT), times=(0.25,)
-    )
+    conv = layer("Convolution", *IO, name="conv", tactic_name=SIMT)
+    (one,) = findings("PLAN101", conv, times=(0.25,))
     assert (one.code, one.subject, one.layers) == ("PLAN101", "conv", (0,))
     assert (one.message, one.severity.value) == ("does not use tensor cores", "warning")
     assert (one.saving.bound_ms, one.saving.share_pct(one.saving.bound_ms)) == (0.25, 100)
@@ -131,15 +123,12 @@ def test_a_name_that_does_not_tell_is_a_question(tactic: str | None) -> None:
 
 
 def test_conv_tensor_cores_not_found() -> None:
-    assert (
-        findings(
-            "PLAN101",
-            layer("Convolution", *IO, tactic_name="ampere_h16816cudnn_128x128"),
-            layer("Convolution", *IO, name="not told"),
-            layer("Convolution", "in FP32 1x64x8x8", "a FP32 1x64x8x8", tactic_name=SIMT),
-            layer("Pooling", *IO, tactic_name=SIMT),
-        )
-        == ()
+    assert not findings(
+        "PLAN101",
+        layer("Convolution", *IO, tactic_name="ampere_h16816cudnn_128x128"),
+        layer("Convolution", *IO, name="not told"),
+        layer("Convolution", "in FP32 1x64x8x8", "a FP32 1x64x8x8", tactic_name=SIMT),
+        layer("Pooling", *IO, tactic_name=SIMT),
     )
     conv = layer("Convolution", *IO, tactic_name=SIMT)
     assert findings("PLAN101", conv, capability="6.1") == ()
@@ -162,15 +151,12 @@ def test_gemm_alignment_found() -> None:
 
 
 def test_gemm_alignment_not_found() -> None:
-    assert (
-        findings(
-            "PLAN108",
-            layer("gemm", "in FP16 4x128, w FP16 128x64", "a FP16 4x64"),
-            layer("gemm", "a FP16 ?x100, w2 FP16 100x65", "b FP16 ?x65"),
-            layer("gemm", "b INT32 4x3, w3 INT32 3x3", "c INT32 4x3"),
-            layer("kgen", "c FP16 4x3, w4 FP16 3x3", "out FP16 4x3"),
-        )
-        == ()
+    assert not findings(
+        "PLAN108",
+        layer("gemm", "in FP16 4x128, w FP16 128x64", "a FP16 4x64"),
+        layer("gemm", "a FP16 ?x100, w2 FP16 100x65", "b FP16 ?x65"),
+        layer("gemm", "b INT32 4x3, w3 INT32 3x3", "c INT32 4x3"),
+        layer("kgen", "c FP16 4x3, w4 FP16 3x3", "out FP16 4x3"),
     )
     lone = layer("gemm", "x FP16 4x3, w FP16 3x3", "y FP16 4x3")
     assert findings("PLAN108", lone, capability="5.2") == ()
@@ -201,15 +187,12 @@ def test_gemm_tensor_cores_found() -> None:
 
 def test_gemm_tensor_cores_not_found() -> None:
     without = "sm80_simt_hgemm_128x64"
-    assert (
-        findings(
-            "PLAN107",
-            layer("gemm", "in FP16", "a FP16", tactic_name="sm80_xmma_gemm_tensor16x8x16"),
-            layer("gemm", "a FP16", "b FP16", name="no tactic"),
-            layer("gemm", "b FP32", "c FP32", tactic_name=without),
-            layer("kgen", "c FP16", "out FP16", tactic_name=without),
-        )
-        == ()
+    assert not findings(
+        "PLAN107",
+        layer("gemm", "in FP16", "a FP16", tactic_name="sm80_xmma_gemm_tensor16x8x16"),
+        layer("gemm", "a FP16", "b FP16", name="no tactic"),
+        layer("gemm", "b FP32", "c FP32", tactic_name=without),
+        layer("kgen", "c FP16", "out FP16", tactic_name=without),
     )
     lone = layer("gemm", "in FP16", "out FP16", tactic_name=without)
     assert findings("PLAN107", lone, capability="6.1") == ()

@@ -1,7 +1,7 @@
 import pytest
 
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import IOTensor, Plan, ProfileShapes
+from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import LintConfig
@@ -16,7 +16,6 @@ COPY = layer("Reformat", "in FP16 100x16000", "out FP16 100x16000")
 def test_below_roofline_found() -> None:
     (one,) = findings("TIME204", COPY, times=(0.0266666667,), gpu="NVIDIA H200")
     assert one.message == "takes 20.0 × its limit by memory on H200"
-    assert one.saving.bound_ms is not None
     assert round(one.saving.bound_ms, 6) == round(0.0266666667 * 0.95, 6)
 
 
@@ -37,16 +36,9 @@ def test_below_roofline_not_found() -> None:
 LAUNCHES = tuple(layer("PointWise", "in FP16", f"t{at} FP16") for at in range(20))
 
 
-def cuda_graph_findings(
-    each_ms: float,
-    *,
-    count: int = 20,
-    cuda_graph: bool | None = None,
-    enqueue_ms: float | None = None,
-) -> tuple[Finding, ...]:
+def cuda_graph_findings(each_ms: float, count: int = 20, **how) -> tuple[Finding, ...]:
     made = plan(*LAUNCHES[:count])
-    profile = timed(made, *(each_ms,) * count)
-    given = LintInput(plan=made, profile=profile, cuda_graph=cuda_graph, enqueue_ms=enqueue_ms)
+    given = LintInput(plan=made, profile=timed(made, *(each_ms,) * count), **how)
     return lint(given, LintConfig(select=("TIME206",))).findings
 
 
@@ -82,15 +74,11 @@ SHAPES = (
 
 def far_findings(*fed: str, index: int | None = None) -> tuple[Finding, ...]:
     io = tuple(
-        IOTensor(tensor=Tensor(name=name), mode="input", profiles=SHAPES) for name in ("a", "b")
+        IOTensor(tensor=Tensor(name=one), mode="input", profiles=SHAPES) for one in ("a", "b")
     )
     made = plan(layer("PointWise", "a FP16, b FP16", "out FP16"), io=io)
-    given = LintInput(
-        plan=made,
-        profile=timed(made, 0.5),
-        fed=tuple(tensor(one) for one in fed),
-        profile_index=index,
-    )
+    how = {"fed": tuple(map(tensor, fed)), "profile_index": index}
+    given = LintInput(plan=made, profile=timed(made, 0.5), **how)
     return lint(given, LintConfig(select=("PLAN114",))).findings
 
 
@@ -121,9 +109,8 @@ def test_host_shapes_found() -> None:
     assert (one.saving.bound_ms, round(one.evidence["share_pct"])) == (0.04 + 0.06, 10)
     (one,) = findings("PLAN112", WORK, layer("DeviceToShapeHost", "in FP16", "s INT32", name="to"))
     assert one.subject == "to"
-    assert (
-        one.message == "computes 1 shape on the host between the layers, and the GPU waits for it"
-    )
+    message = "computes 1 shape on the host between the layers, and the GPU waits for it"
+    assert one.message == message
 
 
 def test_host_shapes_not_found() -> None:
@@ -177,22 +164,20 @@ def test_profile_mismatch_not_found() -> None:
 
 
 TACTIC = "sm80_xmma_fprop_implicit_gemm_f16f16_tilesize64x32x64_stage5_tensor16x8x16"
+
+
 # 7 × 7 positions and 512 channels: 1 × 16 tiles of 64 × 32, or 2 × 8
-CONV = layer(
-    "Convolution",
-    "in FP16 1x512x7x7",
-    "out FP16 1x512x7x7",
-    name="conv",
-    tactic_name=TACTIC,
-    Kernel=[3, 3],
-)
+def conv_of(writes: str, tactic: str = TACTIC) -> Layer:
+    shape = "FP16 1x512x7x7"
+    ends = f"in {shape}", f"{writes} {shape}"
+    return layer("Convolution", *ends, name="conv", tactic_name=tactic, Kernel=[3, 3])
+
+
+CONV = conv_of("out")
 
 
 def batch_findings(count: int, *times: float, tactic: str = TACTIC) -> tuple[Finding, ...]:
-    conv = layer(
-        "Convolution", "in FP16 1x512x7x7", "a FP16 1x512x7x7", tactic_name=tactic, Kernel=[3, 3]
-    )
-    made = plan(conv, layer("PointWise", "a FP16", "out FP16"))
+    made = plan(conv_of("a", tactic), layer("PointWise", "a FP16", "out FP16"))
     device = Device(name="some GPU", sm_count=count)
     given = LintInput(plan=made, profile=timed(made, *times), device=device)
     return lint(given, LintConfig(select=("TIME205",))).findings
@@ -226,7 +211,6 @@ TINY_LAYERS = tuple(layer("PointWise", "in FP16", f"t{i} FP16") for i in range(2
 def test_tiny_kernels_found() -> None:
     (one,) = findings("TIME202", *TINY_LAYERS, times=(*(0.004,) * 20, 0.01))
     assert (one.subject, one.layers) == ("20 layers", tuple(range(20)))
-    assert one.saving.bound_ms is not None
     assert round(one.saving.bound_ms, 9) == 0.04
 
 
