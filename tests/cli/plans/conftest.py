@@ -1,22 +1,64 @@
 """Files of an engine recorded on an H200, of which several tests are."""
 
 import gzip
+import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
+from enginescope.cli.main import main
+from tests.conftest import DATA
+
+ENGINE = "small_convnet.onnx.engine"
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files that ``process`` left, unpacked; of 12,935 requests every 32nd, to be read soon."""
+    folder = tmp_path_factory.mktemp("recorded")
+    for one in (DATA / "trt86-h200-process").iterdir():
+        packed, content = one.suffix == ".gz", one.read_bytes()
+        target = folder / (one.stem if packed else one.name)
+        target.write_bytes(gzip.decompress(content) if packed else content)
+    times = folder / f"{ENGINE}.timing.json"
+    times.write_text(json.dumps(json.loads(times.read_bytes())[::32]))
+    return folder
 
 
 @pytest.fixture
-def plan(data: Path) -> str:
+def plan(recorded: Path) -> str:
     """The plan, with layer times beside it."""
-    return str(data / f"{ENGINE}.graph.json")
+    return str(recorded / f"{ENGINE}.graph.json")
 
 
 @pytest.fixture
-def log(data: Path, tmp_path: Path) -> Path:
+def log(recorded: Path) -> Path:
     """The verbose log of its build."""
-    path = tmp_path / "build.log"
-    path.write_bytes(gzip.decompress((data / f"{ENGINE}.build.log.gz").read_bytes()))
-    return path
+    return recorded / f"{ENGINE}.build.log"
+
+
+@pytest.fixture
+def explore(plan: str, capsys):
+    """Run ``explore`` on the plan; give what it printed."""
+
+    def run(*options: object, status: int = 0):
+        assert main(["explore", plan, *map(str, options)]) == status
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reports draw no PNG, where no test looks at one."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+
+@pytest.fixture
+def bare(recorded: Path, without_plots, tmp_path) -> Path:
+    """The plan and its layer times, without what tells TensorRT's version."""
+    for role in ("graph", "profile"):
+        shutil.copy(recorded / f"{ENGINE}.{role}.json", tmp_path / f"net.{role}.json")
+    return tmp_path / "net.graph.json"

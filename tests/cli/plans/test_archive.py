@@ -1,34 +1,35 @@
 """The verb ``archive``, and archives given to the verbs that read."""
 
 import gzip
+import io
 import json
 import re
+import shutil
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.services.plans.import_artifacts import import_artifacts
+from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.store.archive import Store
+from tests.cli.plans.conftest import ENGINE
 from tests.fakes import models
 from tests.fakes.driving import BATCHES, plan_of
+from tests.formats import logs, plans
 from tests.render.runs import imported_run, measured_run
 
-NAME = "small_convnet.onnx.engine"
-READERS = (("explore",), ("lint",), ("report",), ("import",))
+READERS = ("explore", "lint", "report", "import")
 
 
 @pytest.fixture
-def folder(data: Path, store, tmp_path) -> Path:
+def folder(recorded: Path, without_plots, store, tmp_path) -> Path:
     """What ``process`` leaves, with an engine and a timing cache; works above it."""
     made = tmp_path / "out"
-    made.mkdir()
-    for one in (data / "trt86-h200-process").iterdir():
-        content = one.read_bytes()
-        packed = one.suffix == ".gz"
-        target = made / (one.stem if packed else one.name)
-        target.write_bytes(gzip.decompress(content) if packed else content)
-    (made / NAME).write_bytes(b"ftrt\x00\x01")
+    shutil.copytree(recorded, made)
+    (made / ENGINE).write_bytes(b"ftrt\x00\x01")
     (made / "timing.cache").write_bytes(b"\x00")
     return made
 
@@ -43,13 +44,20 @@ def archive(folder, capsys) -> Path:
 def trex(fake=None) -> Path:
     """An archive as trex's EngineArchive writes it."""
     engine = plan_of(fake, models.perceptron(Path("net.onnx")), BATCHES) if fake else b"ftrt\x00"
-    path = Path("trex.tea")
+    files = {
+        "build.txt": "Applying generic optimizations\n",
+        "engine.trt": engine,
+        "build_cfg.json": json.dumps({"engine_build_duration": 3.5}),
+        "plan_cfg.json": json.dumps({"name": "net", "num_layers": "2"}),
+        "timing.cache": b"\x00",
+    }
+    return zipped(Path("trex.tea"), files)
+
+
+def zipped(path: Path, files: dict[str, bytes | str]) -> Path:
     with zipfile.ZipFile(path, "w") as made:
-        made.writestr("build.txt", "Applying generic optimizations\n")
-        made.writestr("engine.trt", engine)
-        made.writestr("build_cfg.json", json.dumps({"engine_build_duration": 3.5}))
-        made.writestr("plan_cfg.json", json.dumps({"name": "net", "num_layers": "2"}))
-        made.writestr("timing.cache", b"\x00")
+        for name, data in files.items():
+            made.writestr(name, data)
     return path
 
 
@@ -66,19 +74,19 @@ def test_everything_of_a_folder_with_what_it_is(folder, capsys) -> None:
     assert told["changed"] == []
     names = {one["name"]: one["kind"] for one in told["files"]}
     assert set(names) == {one.name for one in folder.iterdir()}
-    assert names[NAME] == "engine"
+    assert names[ENGINE] == "engine"
     (subject,) = told["manifest"]["subjects"]
     assert subject["devices"][0]["name"] == "NVIDIA H200"
     assert "--loadEngine" in subject["command"]
 
 
-@pytest.mark.parametrize("verb", READERS, ids=" ".join)
+@pytest.mark.parametrize("verb", READERS)
 def test_every_verb_reads_it_as_the_folder(archive, folder, verb, capsys) -> None:
-    (folder / NAME).unlink()  # an engine has no part in a folder
-    assert main([*verb, "net.tea"]) in (0, 1)
+    (folder / ENGINE).unlink()  # an engine has no part in a folder
+    assert main([verb, "net.tea"]) in (0, 1)
     of_archive = capsys.readouterr()
-    Store().delete("latest") if verb == ("import",) else None
-    assert main([*verb, "out"]) in (0, 1)
+    Store().delete("latest") if verb == "import" else None
+    assert main([verb, "out"]) in (0, 1)
     of_folder = capsys.readouterr()
     strip = lambda text: [line for line in text.splitlines() if "  run " not in line]  # noqa: E731
     assert strip(of_archive.out) == strip(of_folder.out)
@@ -91,7 +99,7 @@ def test_archives_are_compared_and_findings_name_the_file_in_them(archive, capsy
     assert re.search(r"^ *A +small_convnet", capsys.readouterr().out, re.MULTILINE)
     assert main(["lint", "net.tea", "--json"]) in (0, 1)
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    assert plan["source"] == f"net.tea/{NAME}.graph.json"
+    assert plan["source"] == f"net.tea/{ENGINE}.graph.json"
 
 
 def test_nothing_is_left_behind(archive, tmp_path, monkeypatch) -> None:
@@ -149,8 +157,7 @@ def test_a_run_brings_its_engine_while_it_is_the_same(use, folder, capsys) -> No
     engine.write_bytes(b"ftrt another")
     assert main(["archive", "create", "c.tea", "latest"]) == 0
     for name in ("b.tea", "c.tea"):
-        with zipfile.ZipFile(name) as packed:
-            assert "mine.engine" not in packed.namelist()
+        assert "mine.engine" not in names_in(name)
 
 
 def test_trexs_archive_is_asked_of_tensorrt(use, folder, capfd) -> None:
@@ -159,14 +166,14 @@ def test_trexs_archive_is_asked_of_tensorrt(use, folder, capfd) -> None:
     shown = capfd.readouterr()
     assert "no manifest: written by trex" in shown.out
     assert "trex_build_configuration" in shown.out
-    for verb in ("explore", "lint", "report", "import"):
+    for verb in READERS:
         assert main([verb, str(path)]) == 0
         shown = capfd.readouterr()
         assert "asking TensorRT about trex.tea/engine.trt …" in shown.err
     assert Store().load("latest").plan is not None
 
 
-@pytest.mark.parametrize("verb", ["explore", "lint", "report", "import"])
+@pytest.mark.parametrize("verb", READERS)
 def test_trexs_archive_without_tensorrt(folder, verb, capsys, monkeypatch) -> None:
     path = trex()
     monkeypatch.setattr("enginescope.backends.tensorrt.libraries.is_installed", lambda _: False)
@@ -177,7 +184,7 @@ def test_trexs_archive_without_tensorrt(folder, verb, capsys, monkeypatch) -> No
 
 def test_times_do_without_the_engine(folder, capsys, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.backends.tensorrt.libraries.is_installed", lambda _: False)
-    assert main(["archive", "create", "t.tea", f"out/{NAME}", f"out/{NAME}.profile.json"]) == 0
+    assert main(["archive", "create", "t.tea", f"out/{ENGINE}", f"out/{ENGINE}.profile.json"]) == 0
     capsys.readouterr()
     assert main(["explore", "t.tea"]) == 0
     shown = capsys.readouterr()
@@ -191,22 +198,18 @@ def test_files_and_folders_together_without_hidden_ones_and_links(folder, capsys
     Path("alone.txt").write_text("y")
     assert main(["archive", "create", "net.tea", "out", "other", "alone.txt", "--json"]) == 0
     names = {one["name"] for one in json.loads(capsys.readouterr().out)["files"]}
-    assert {f"out/{NAME}", "other/notes.txt", "alone.txt"} <= names
+    assert {f"out/{ENGINE}", "other/notes.txt", "alone.txt"} <= names
     (folder / ".secret").write_text("x")
     (folder / "link").symlink_to("/etc/passwd")
     assert main(["archive", "create", "out/net.tea", "out"]) == 0
     assert main(["archive", "create", "out/net.tea", "out", "--force"]) == 0
-    with zipfile.ZipFile("out/net.tea") as packed:
-        assert not {".secret", "link", "net.tea"} & set(packed.namelist())
+    assert not {".secret", "link", "net.tea"}.intersection(names_in("out/net.tea"))
 
 
 def test_a_changed_file_is_told(archive, capsys) -> None:
     with zipfile.ZipFile(archive) as old:
         files = {name: old.read(name) for name in old.namelist()}
-    with zipfile.ZipFile(archive, "w") as new:
-        for name, data in files.items():
-            new.writestr(name, b"changed" if name == "timing.cache" else data)
-        new.writestr("later.txt", "x")
+    zipped(archive, {**files, "timing.cache": b"changed", "later.txt": "x"})
     assert main(["archive", "list", "net.tea"]) == 0
     capsys.readouterr()
     assert main(["archive", "list", "net.tea", "--check"]) == 1
@@ -217,7 +220,7 @@ def test_a_changed_file_is_told(archive, capsys) -> None:
 
 
 def test_several_engines_in_one(archive, folder, data, capsys) -> None:
-    plan = folder / f"{NAME}.graph.json"
+    plan = folder / f"{ENGINE}.graph.json"
     (folder / "second.graph.json").write_bytes(plan.read_bytes())
     assert main(["archive", "create", "two.tea", "out"]) == 0
     capsys.readouterr()
@@ -235,9 +238,9 @@ def test_several_engines_in_one(archive, folder, data, capsys) -> None:
         (["create", "net.tea", "empty"], "to archive"),
         (["create", "out", "out"], "is a directory"),
         (["create", "no/such/net.tea", "out"], "cannot write no/such/net.tea"),
-        (["create", f"out/{NAME}", f"out/{NAME}"], "a file that is read"),
+        (["create", f"out/{ENGINE}", f"out/{ENGINE}"], "a file that is read"),
         (["list", "absent.tea"], "does not exist"),
-        (["list", f"out/{NAME}"], "File is not a zip file"),
+        (["list", f"out/{ENGINE}"], "File is not a zip file"),
         (["extract", "broken.tea"], "broken.tea"),
     ],
 )
@@ -258,7 +261,7 @@ def test_an_archive_is_not_overwritten_unasked_and_extracted_whole(archive, caps
     assert main(["archive", "extract", "net.tea"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert {Path(line).name for line in printed} == {one.name for one in folder.iterdir()}
-    assert (Path("net") / NAME).read_bytes() == (folder / NAME).read_bytes()
+    assert (Path("net") / ENGINE).read_bytes() == (folder / ENGINE).read_bytes()
     assert main(["archive", "extract", "net.tea"]) == 2
     assert "a file of this name exists" in capsys.readouterr().err
     assert main(["archive", "extract", "net.tea", "timing.cache", "-o", "one"]) == 0
@@ -267,7 +270,7 @@ def test_an_archive_is_not_overwritten_unasked_and_extracted_whole(archive, caps
     assert "did you mean timing.cache?; --output names a folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["explore", "lint", "report", "import"])
+@pytest.mark.parametrize("verb", READERS)
 @pytest.mark.parametrize("content", [b"no zip", b"PK\x05\x06" + bytes(18)])
 def test_a_broken_or_empty_archive(folder, verb, content, capsys) -> None:
     Path("net.tea").write_bytes(content)
@@ -283,26 +286,51 @@ def names_in(archive: str) -> list[str]:
 
 
 def test_a_plan_brings_what_is_read_beside_it(folder, capsys) -> None:
-    plan = f"out/{NAME}.graph.json"
+    plan = f"out/{ENGINE}.graph.json"
     assert main(["archive", "create", "net.tea", plan]) == 0
     said = capsys.readouterr().err
-    taken = [one for one in names_in("net.tea") if one != f"{NAME}.graph.json"]
-    assert f"{NAME}.profile.json" in taken
-    assert f"{NAME}.timing.json" in taken
-    assert all(one in said for one in taken)
-    assert "--only skips them" in said
+    taken = [one for one in names_in("net.tea") if one != f"{ENGINE}.graph.json"]
+    assert {f"{ENGINE}.profile.json", f"{ENGINE}.timing.json"} <= set(taken)
+    assert all(one in said for one in (*taken, "--only skips them"))
     assert main(["archive", "create", "only.tea", plan, "--only"]) == 0
-    assert names_in("only.tea") == [f"{NAME}.graph.json"]
+    assert names_in("only.tea") == [f"{ENGINE}.graph.json"]
     assert "also added" not in capsys.readouterr().err
 
 
 def test_what_is_named_or_left_out_is_not_said_to_be_taken_too(folder, capsys) -> None:
-    plan, times = f"out/{NAME}.graph.json", f"out/{NAME}.profile.json"
+    plan, times = f"out/{ENGINE}.graph.json", f"out/{ENGINE}.profile.json"
     assert main(["archive", "create", "a.tea", plan, times]) == 0
     said = capsys.readouterr().err
-    assert f"{NAME}.timing.json" in said
-    assert f"{NAME}.profile.json" not in said
-    assert names_in("a.tea").count(f"{NAME}.profile.json") == 1
+    assert f"{ENGINE}.timing.json" in said
+    assert f"{ENGINE}.profile.json" not in said
+    assert names_in("a.tea").count(f"{ENGINE}.profile.json") == 1
     assert main(["archive", "create", "b.tea", plan, "--without", "trtexec_times"]) == 0
-    assert f"{NAME}.timing.json" not in capsys.readouterr().err
-    assert f"{NAME}.timing.json" not in names_in("b.tea")
+    assert f"{ENGINE}.timing.json" not in capsys.readouterr().err
+    assert f"{ENGINE}.timing.json" not in names_in("b.tea")
+
+
+LOG = f"{logs.PREFIX}Using random values for input x\n{logs.prefixed(logs.SUMMARY)}{logs.PASSED}"
+PACKED = {
+    "net.graph.json.gz": gzip.compress(plans.encoded(plans.tensorrt_11())),
+    "other/net.log.gz": gzip.compress(LOG.encode()),
+}
+
+
+def packed_archive(path: Path) -> Path:
+    if path.suffix == ".zip":
+        return zipped(path, PACKED)
+    with tarfile.open(path, "w:gz" if path.suffix in (".gz", ".tgz") else "w:") as made:
+        for name, data in PACKED.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            made.addfile(member, io.BytesIO(data))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.tgz"])
+def test_packed_files_in_an_archive_open(tmp_path, name) -> None:
+    path = packed_archive(tmp_path / name)
+    runs = [view.run for view in import_artifacts(path)]
+    assert sum(run.plan is not None for run in runs) == 1
+    assert sum(run.tool is not None for run in runs) == 1
+    assert resolve_plan(path).plan.source_schema == "trt11"

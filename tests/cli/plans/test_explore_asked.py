@@ -12,42 +12,35 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.render.plans import plan_headline
+from tests.cli.plans.conftest import ENGINE
 
-NAME = "small_convnet.onnx.engine"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_limits_nodes_and_the_story_of_the_build_are_shown(plan, capsys, convnet, log) -> None:
-    assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "3"]) == 0
-    printed = capsys.readouterr().out
+def test_limits_nodes_and_the_story_of_the_build_are_shown(explore, convnet, log) -> None:
+    printed = explore("--gpu", "NVIDIA H200", "--top", 3).out
     assert "Furthest from the limits of H200" in printed
     assert "The 3 layers that lose most would save at most" in " ".join(printed.split())
-    assert main(["explore", plan, "--gpu", "NVIDIA H200", "--top", "1"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "The layer that loses most would save at most" in printed
-    assert main(["explore", plan, "--onnx", str(convnet), "--top", "4"]) == 0
-    printed = capsys.readouterr().out
-    table = printed[printed.index("ONNX nodes that cost most") :]
+    printed = explore("--gpu", "NVIDIA H200", "--top", 1).out
+    assert "The layer that loses most would save at most" in " ".join(printed.split())
+    table = explore("--onnx", convnet, "--top", 4).out.partition("ONNX nodes that cost most")[2]
     assert "Conv" in table
     assert "shares its time out" in " ".join(table.split())
     assert " nodes are in 18 layers" in " ".join(table.split())
-    assert main(["explore", plan, "--build-log", str(log)]) == 0
-    printed = capsys.readouterr().out
+    printed = explore("--build-log", log).out
     for title in ("Layers after each step", "Chosen against fastest tried", "What tuning cost"):
         assert title in printed
 
 
-def test_pictures_are_of_the_whole_a_part_or_what_is_meant(plan, tmp_path, capsys) -> None:
-    whole, part = tmp_path / "whole.svg", tmp_path / "part.svg"
-    assert main(["explore", plan, "--svg", str(whole), "--color", "precision"]) == 0
-    assert main(["explore", plan, "--svg", str(part), "--beam", "head/pool,1"]) == 0
-    assert f"written: {whole}" in capsys.readouterr().err
+def test_pictures_are_of_the_whole_a_part_or_what_is_meant(explore, tmp_path) -> None:
+    whole, part, path = (tmp_path / f"{name}.svg" for name in ("whole", "part", "x"))
+    assert f"written: {whole}" in explore("--svg", whole, "--color", "precision").err
+    explore("--svg", part, "--beam", "head/pool,1")
     boxes = [len(list(ElementTree.parse(one).getroot().iter())) for one in (whole, part)]
     assert boxes[0] > boxes[1] > 5
     assert "head/pool" in part.read_text()
     assert "stage0/down" not in part.read_text()
-    path = tmp_path / "x.svg"
-    assert main(["explore", plan, "--svg", str(path), "--filter", "type:Pooling"]) == 0
+    explore("--svg", path, "--filter", "type:Pooling")
     found = texts(path)
     assert any(" of " in one and "nodes" in one for one in found)
     assert "left out" in found
@@ -55,51 +48,48 @@ def test_pictures_are_of_the_whole_a_part_or_what_is_meant(plan, tmp_path, capsy
     assert "Convolution" not in found
 
 
-@pytest.mark.parametrize("option", [("--gpu", "H200"), ("--svg", "x.svg")])
-def test_times_alone_are_not_enough(data, tmp_path, monkeypatch, capsys, option) -> None:
+def test_times_alone_have_a_page_but_no_limits_and_no_picture(
+    data, tmp_path, monkeypatch, capsys
+) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    profile = data / "trt86-h200-process" / f"{NAME}.profile.json"
+    page, profile = tmp_path / "times.html", data / "trt86-h200-process" / f"{ENGINE}.profile.json"
     assert main(["import", str(profile)]) == 0
-    assert main(["explore", "latest", *option]) == 2
-    assert "no plan" in capsys.readouterr().err
+    for option in (("--gpu", "H200"), ("--svg", str(tmp_path / "x.svg"))):
+        assert main(["explore", "latest", *option]) == 2
+        assert "no plan" in capsys.readouterr().err
+    assert main(["explore", "latest", "--html", str(page)]) == 0
+    assert "layer times" in page.read_text(encoding="utf-8")
 
 
-def test_memory_alone_takes_no_other_files(plan, capsys, tmp_path) -> None:
-    assert main(["explore", str(plan), "--memory"]) == 0
-    shown = capsys.readouterr().out
+def test_memory_alone_takes_no_other_files(explore, tmp_path) -> None:
+    shown = explore("--memory").out
     assert "packed into one block" in shown
     assert "What the memory consists of" in shown or "weights" in shown
-    assert main(["explore", str(plan), "--memory", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json.loads(explore("--memory", "--json").out)
     assert data["peak"]["bytes"] == max(one["bytes"] for one in data["layers"])
     assert data["arena"] is None
-    assert main(["explore", str(plan), "--memory", "--html", str(tmp_path / "page.html")]) == 2
-    assert "--html with --memory" in capsys.readouterr().err
-    assert main(["explore", str(plan), "--fits", "seq=1GiB"]) == 2
-    assert "is not an ONNX model" in capsys.readouterr().err
-    assert main(["explore", str(plan), "--fits", "much"]) == 2
-    assert "is not a size" in capsys.readouterr().err
+    page = tmp_path / "page.html"
+    assert "--html with --memory" in explore("--memory", "--html", page, status=2).err
+    assert "is not an ONNX model" in explore("--fits", "seq=1GiB", status=2).err
+    assert "is not a size" in explore("--fits", "much", status=2).err
 
 
 def texts(path: Path) -> list[str]:
     return [one.text or "" for one in ElementTree.parse(path).getroot().iter(f"{SVG}text")]
 
 
-def test_two_files_at_once(plan, tmp_path, capsys) -> None:
+def test_two_files_at_once(explore, tmp_path) -> None:
     pytest.importorskip("vl_convert")
     files = {one: tmp_path / f"x.{one}" for one in ("svg", "png")}
-    options = [word for one, path in files.items() for word in (f"--{one}", str(path))]
-    assert main(["explore", plan, *options]) == 0
-    said = capsys.readouterr().err
+    said = explore(*(word for one, path in files.items() for word in (f"--{one}", path))).err
     assert all(f"written: {path}" in said for path in files.values())
     assert files["png"].read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("coloring", ["type", "precision", "time", "lint"])
-def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
+def test_every_colouring_has_its_legend(explore, tmp_path, coloring) -> None:
     path = tmp_path / "x.svg"
-    assert main(["explore", plan, "--svg", str(path), "--color", coloring]) == 0
+    explore("--svg", path, "--color", coloring)
     words = " | ".join(texts(path))
     legend = {"type": "convolution", "precision": "FP16", "time": " ms: ", "lint": "nothing found"}
     assert legend[coloring] in words
@@ -118,12 +108,15 @@ def test_every_colouring_has_its_legend(plan, tmp_path, coloring) -> None:
         (["--svg", "x.svg", "--filter", "type:Nothing"], "no layer of type 'Nothing'"),
         (["--svg", "x.svg", "--filter", "("], "regular expression"),
         (["--svg", "x.svg", "--png", "x.svg"], "two results"),
+        *(
+            (["--svg", "x.svg", "--fold", "module", *option], "it is of the whole plan")
+            for option in (("--beam", "x,1"), ("--filter", "conv"))
+        ),
     ],
 )
-def test_what_cannot_be_drawn(plan, tmp_path, monkeypatch, capsys, options, message) -> None:
+def test_what_cannot_be_drawn(explore, tmp_path, monkeypatch, options, message) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["explore", plan, *options]) == 2
-    said = capsys.readouterr()
+    said = explore(*options, status=2)
     assert message in said.err
     assert said.out == ""
 
@@ -136,31 +129,23 @@ def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
 
 
 def test_modules_are_one_box_each_and_nothing_to_fold_is_drawn_whole(
-    data, tmp_path, plan, capsys
+    data, tmp_path, explore
 ) -> None:
     path, modules = tmp_path / "x.svg", data / "trt86-h200" / "resnet18.graph.json"
     assert main(["explore", str(modules), "--svg", str(path), "--fold", "module"]) == 0
     drawn = path.read_text(encoding="utf-8")
     assert all(f">layer{number}</text>" in drawn for number in (1, 2, 3, 4))
     assert "layer1.0/conv1" not in drawn
-    path = tmp_path / "x.svg"
-    assert main(["explore", plan, "--svg", str(path), "--fold", "block"]) == 0
-    assert "drawn expanded: no block of layers repeats (I-NOT-FOLDED)" in (capsys.readouterr().err)
+    path.unlink()
+    said = explore("--svg", path, "--fold", "block").err
+    assert "drawn expanded: no block of layers repeats (I-NOT-FOLDED)" in said
     assert path.exists()
 
 
-@pytest.mark.parametrize("option", [("--beam", "x,1"), ("--filter", "conv")])
-def test_a_fold_is_of_the_whole(plan, tmp_path, capsys, option) -> None:
-    drawing = ["--svg", str(tmp_path / "x.svg"), "--fold", "module"]
-    assert main(["explore", plan, *drawing, *option]) == 2
-    assert "it is of the whole plan" in capsys.readouterr().err
-
-
-def test_everything_that_was_asked_for_is_on_the_page(plan, log, convnet, tmp_path, capsys):
+def test_everything_that_was_asked_for_is_on_the_page(explore, log, convnet, tmp_path):
     page = tmp_path / "plan.html"
-    asked = ("--gpu", "NVIDIA H200", "--onnx", str(convnet), "--build-log", str(log))
-    assert main(["explore", plan, "--html", str(page), *asked]) == 0
-    captured = capsys.readouterr()
+    asked = ("--gpu", "NVIDIA H200", "--onnx", convnet, "--build-log", log)
+    captured = explore("--html", page, *asked)
     assert f"written: {page}" in captured.err
     assert "Furthest from the limits of H200" in captured.out
     text = page.read_text(encoding="utf-8")
@@ -168,7 +153,7 @@ def test_everything_that_was_asked_for_is_on_the_page(plan, log, convnet, tmp_pa
         assert expected in text, expected
 
 
-def test_a_page_and_the_screen_share_their_work(plan, tmp_path, monkeypatch, capsys) -> None:
+def test_a_page_and_the_screen_share_their_work(explore, tmp_path, monkeypatch) -> None:
     counts = Counter()
     for name in ("lint", "foldings", "plan_graph"):
         own = getattr(plan_headline, name)
@@ -178,30 +163,18 @@ def test_a_page_and_the_screen_share_their_work(plan, tmp_path, monkeypatch, cap
             return own(*given)
 
         monkeypatch.setattr(plan_headline, name, counted)
-    assert main(["explore", plan, "--html", str(tmp_path / "plan.html")]) == 0
+    explore("--html", tmp_path / "plan.html")
     assert counts == {"lint": 1, "foldings": 1, "plan_graph": 1}
 
 
-def test_with_json_the_document_is_alone_on_standard_output(plan, tmp_path, capsys) -> None:
-    page = tmp_path / "plan.html"
-    assert main(["explore", plan, "--html", str(page), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["name"] == NAME
+def test_with_json_the_document_is_alone_on_standard_output(explore, tmp_path) -> None:
+    page, none = tmp_path / "plan.html", tmp_path / "none.html"
+    assert json.loads(explore("--html", page, "--json").out)["name"] == ENGINE
     assert page.stat().st_size > 100_000
-    page = tmp_path / "none.html"
-    assert main(["explore", plan, "--html", str(page), "--gpu", "H201"]) == 2
-    captured = capsys.readouterr()
+    captured = explore("--html", none, "--gpu", "H201", status=2)
     assert captured.out == ""
     assert "H201" in captured.err
-    assert not page.exists()
-
-
-def test_times_alone_have_a_page(data, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
-    profile = data / "trt86-h200-process" / f"{NAME}.profile.json"
-    page = tmp_path / "times.html"
-    assert main(["import", str(profile)]) == 0
-    assert main(["explore", "latest", "--html", str(page)]) == 0
-    assert "layer times" in page.read_text(encoding="utf-8")
+    assert not none.exists()
 
 
 def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:

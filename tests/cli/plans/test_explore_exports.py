@@ -15,15 +15,15 @@ from tests.render.workbooks import sheets, values
 pytestmark = pytest.mark.usefixtures("store")
 
 
-def document(capsys: pytest.CaptureFixture[str]) -> dict:
-    return json.loads(capsys.readouterr().out)
+def book_of(file: str) -> dict[str, list]:
+    rows = sheets(Path(file).read_bytes())
+    return {title: values(cells) for title, cells in rows.items()}
 
 
-def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
+def test_a_workbook_says_what_the_screen_says(explore) -> None:
     pytest.importorskip("xlsxwriter")
-    assert main(["explore", plan, "--xlsx", "net.xlsx", "--json", "--sort", "plan"]) == 0
-    told = document(capsys)
-    book = {title: values(rows) for title, rows in sheets(Path("net.xlsx").read_bytes()).items()}
+    told = json.loads(explore("--xlsx", "net.xlsx", "--json", "--sort", "plan").out)
+    book = book_of("net.xlsx")
     assert list(book) == [
         *("Summary", "Layers", "By type", "By precision", "Tactics", "Reformats"),
         *("Reformats by origin", "Reformats by conversion", "Findings", "Limits"),
@@ -53,22 +53,20 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
     assert {row[code] for row in book["Findings"][1:]} >= {"PLAN104"}
 
 
-def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys) -> None:
+def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, explore, convnet, capsys) -> None:
     pytest.importorskip("xlsxwriter")
-    asked = ("--gpu", "H200", "--onnx", str(convnet), "--xlsx", "net.xlsx", "--json")
-    assert main(["explore", plan, *asked]) == 0
-    told = document(capsys)
-    book = {title: values(rows) for title, rows in sheets(Path("net.xlsx").read_bytes()).items()}
+    asked = ("--gpu", "H200", "--onnx", convnet, "--xlsx", "net.xlsx", "--json")
+    told = json.loads(explore(*asked).out)
+    book = book_of("net.xlsx")
     limits = [(row[0], row[4] if len(row) > 4 else None) for row in book["Limits"][1:]]
     assert limits == [
         (one["name"], one["excess_ms"] and pytest.approx(one["excess_ms"]))
         for one in told["roofline"]["layers"]
     ]
-    assert [row[0] for row in book["ONNX nodes"][1:]] == [
-        one["name"] for one in told["onnx"]["nodes"]
-    ]
+    nodes = [row[0] for row in book["ONNX nodes"][1:]]
+    assert nodes == [one["name"] for one in told["onnx"]["nodes"]]
     assert main(["lint", plan, "--gpu", "H200", "--json"]) == 0
-    found = document(capsys)["plans"][0]["findings"]
+    found = json.loads(capsys.readouterr().out)["plans"][0]["findings"]
     code = book["Findings"][0].index("Code")
     assert [row[code] for row in book["Findings"][1:]] == [one["code"] for one in found]
 
@@ -79,38 +77,35 @@ def test_a_workbook_of_a_bare_plan_names_what_was_given(plan, log, tmp_path, cap
     bare.write_bytes(Path(plan).read_bytes())
     asked = ("--gpu", "H200", "--build-log", str(log), "--xlsx", "net.xlsx")
     assert main(["explore", str(bare), *asked, "--json"]) == 0
-    assert document(capsys)["tensorrt_version"] == "8.6.0"
+    assert json.loads(capsys.readouterr().out)["tensorrt_version"] == "8.6.0"
     assert main(["explore", str(bare), *asked]) == 0
     assert "H200, as given · TensorRT 8.6.0" in capsys.readouterr().out.splitlines()[0]
-    rows = sheets(Path("net.xlsx").read_bytes())["Summary"]
-    summary = {row[0]: row[1:] for row in values(rows)}
+    summary = {row[0]: row[1:] for row in book_of("net.xlsx")["Summary"]}
     assert (summary["GPU"], summary["TensorRT"]) == (["H200, as given"], ["8.6.0"])
     assert main(["explore", str(bare), "--xlsx", "bare.xlsx"]) == 0
-    rows = sheets(Path("bare.xlsx").read_bytes())["Summary"]
-    assert not {"GPU", "TensorRT"} & {row[0] for row in values(rows)}
+    assert not {"GPU", "TensorRT"} & {row[0] for row in book_of("bare.xlsx")["Summary"]}
 
 
-def test_a_workbook_of_times_without_a_plan(data, plan, capsys) -> None:
+def test_a_workbook_of_times_without_a_plan(plan) -> None:
     pytest.importorskip("xlsxwriter")
     assert main(["import", plan.replace(".graph.", ".profile.")]) == 0
     assert main(["explore", "latest", "--xlsx", "t.xlsx"]) == 0
-    book = sheets(Path("t.xlsx").read_bytes())
+    book = book_of("t.xlsx")
     assert "Findings" not in book
     assert len(book["Layers"]) > 10
 
 
-def test_without_the_package_the_extra_is_named(plan, monkeypatch, capsys) -> None:
+def test_without_the_package_the_extra_is_named(explore, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    assert main(["explore", plan, "--xlsx", "net.xlsx"]) == 2
-    shown = capsys.readouterr()
+    shown = explore("--xlsx", "net.xlsx", status=2)
     assert "pip install 'enginescope[xlsx]'" in shown.err
     assert shown.out == ""
     assert not Path("net.xlsx").exists()
 
 
-def test_times_of_nodes_for_netron_and_model_explorer(plan, convnet, capsys) -> None:
-    assert main(["explore", plan, "--onnx", str(convnet), "--netron", "timed.onnx"]) == 0
-    assert "written: timed.onnx" in capsys.readouterr().err
+def test_times_of_nodes_for_netron_and_model_explorer(explore, convnet) -> None:
+    said = explore("--onnx", convnet, "--netron", "timed.onnx").err
+    assert "written: timed.onnx" in said
     made = onnx.load("timed.onnx")
     notes = {
         node.name: {one.key: one.value for one in node.metadata_props} for node in made.graph.node
@@ -120,17 +115,19 @@ def test_times_of_nodes_for_netron_and_model_explorer(plan, convnet, capsys) -> 
     assert notes["head/pool"]["enginescope.layers"] == "head/pool"
     original = onnx.load(str(convnet))
     assert [one.op_type for one in made.graph.node] == [one.op_type for one in original.graph.node]
-    arguments = ["explore", plan, "--onnx", str(convnet), "--model-explorer", "times.json"]
-    assert main(arguments) == 0
+    explore("--onnx", convnet, "--model-explorer", "times.json")
     (made,) = json.loads(Path("times.json").read_bytes()).values()
     assert made["results"]["head/pool"]["value"] > 0
 
 
-def test_a_plan_for_netron_without_its_model(plan) -> None:
-    assert main(["explore", plan, "--netron", "plan.onnx"]) == 0
+def test_a_plan_for_netron_without_its_model(bare) -> None:
+    assert main(["explore", str(bare), "--netron", "plan.onnx"]) == 0
     made = onnx.load("plan.onnx")
-    onnx.checker.check_graph(made.graph, _unchecked(made))
-    view = es.open_plan(plan)
+    context = onnx.checker.C.CheckerContext()  # it knows no schema of ours
+    context.ir_version = made.ir_version
+    context.opset_imports = {one.domain: one.version for one in made.opset_import}
+    onnx.checker.check_graph(made.graph, context)
+    view = es.open_plan(bare)
     of_layers = {node.name: node for node in made.graph.node}
     assert of_layers.keys() >= {layer.name for layer in view.layers}
     slowest = max(view.layers, key=lambda layer: view.time_of(layer).time_ms)
@@ -141,48 +138,37 @@ def test_a_plan_for_netron_without_its_model(plan) -> None:
     assert len(written) == len(set(written))
 
 
-def _unchecked(model):
-    """Return a context that knows no schema of ours."""
-    context = onnx.checker.C.CheckerContext()
-    context.ir_version = model.ir_version
-    context.opset_imports = {one.domain: one.version for one in model.opset_import}
-    return context
-
-
-def test_a_plan_for_model_explorer_without_its_model(plan) -> None:
-    assert main(["explore", plan, "--model-explorer", "net.json"]) == 0
+def test_a_plan_for_model_explorer_without_its_model(bare) -> None:
+    total_ms = es.open_plan(bare).total_ms
+    assert main(["explore", str(bare), "--model-explorer", "net.json"]) == 0
     (graph,) = json.loads(Path("net.json").read_bytes())["graphs"]
     nodes = {one["id"]: one for one in graph["nodes"]}
     assert len(nodes) == len(graph["nodes"])
-    sources = {
-        edge["sourceNodeId"] for one in nodes.values() for edge in one.get("incomingEdges", ())
-    }
+    edges = [edge for one in nodes.values() for edge in one.get("incomingEdges", ())]
+    sources = {edge["sourceNodeId"] for edge in edges}
     assert sources <= nodes.keys()
     (times,) = json.loads(Path("net.times.json").read_bytes()).values()
     assert times["results"].keys() <= nodes.keys()
     whole_ms = sum(one["value"] for one in times["results"].values())
-    assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-4)
+    assert whole_ms == pytest.approx(total_ms, rel=1e-4)
 
 
-def test_traces_for_perfetto_need_times(plan, tmp_path, capsys) -> None:
-    for role in ("graph", "profile"):
-        path = Path(plan).with_name(Path(plan).name.replace("graph", role))
-        Path(f"net.{role}.json").write_bytes(path.read_bytes())
-    assert main(["explore", "net.graph.json", "--perfetto", "trace.json"]) == 0
+def test_traces_for_perfetto_need_times(bare, tmp_path, capsys) -> None:
+    assert main(["explore", str(bare), "--perfetto", "trace.json"]) == 0
     events = json.loads(Path("trace.json").read_bytes())["traceEvents"]
     whole_ms = sum(one["dur"] for one in events if one["ph"] == "X") / 1e3
-    assert whole_ms == pytest.approx(es.open_plan("net.graph.json").total_ms, rel=1e-3)
-    bare = tmp_path / "bare.graph.json"
-    bare.write_text('{"Layers": [{"Name": "conv", "LayerType": "Convolution"}]}')
-    assert main(["explore", str(bare), "--perfetto", "none.json"]) == 2
+    assert whole_ms == pytest.approx(es.open_plan(bare).total_ms, rel=1e-3)
+    (tmp_path / "c.graph.json").write_text(
+        '{"Layers": [{"Name": "c", "LayerType": "Convolution"}]}'
+    )
+    assert main(["explore", "c.graph.json", "--perfetto", "none.json"]) == 2
     assert "neither layer times nor requests" in capsys.readouterr().err
     assert not Path("none.json").exists()
 
 
 @pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
-def test_another_model_has_nothing_to_write(plan, transformer, option, capsys) -> None:
-    assert main(["explore", plan, "--onnx", str(transformer), option, "out"]) == 2
-    assert "no layer of" in capsys.readouterr().err
+def test_another_model_has_nothing_to_write(explore, transformer, option) -> None:
+    assert "no layer of" in explore("--onnx", transformer, option, "out", status=2).err
     assert not Path("out").exists()
 
 
@@ -195,28 +181,25 @@ def test_nodes_without_times_are_nothing_for_model_explorer(convnet, plan, capsy
 
 
 @pytest.mark.parametrize("option", ["--csv", "--xlsx", "--netron", "--svg", "--html"])
-def test_a_file_that_cannot_be_written(plan, convnet, option, capsys) -> None:
+def test_a_file_that_cannot_be_written(explore, convnet, option) -> None:
     pytest.importorskip("xlsxwriter")
-    arguments = ["explore", plan, "--onnx", str(convnet), option, "no/such/folder"]
-    assert main(arguments) == 2
-    assert "cannot write no/such/folder" in capsys.readouterr().err
+    said = explore("--onnx", convnet, option, "no/such/folder", status=2).err
+    assert "cannot write no/such/folder" in said
 
 
-def test_nothing_is_written_over_what_is_read(plan, convnet, capsys) -> None:
+def test_nothing_is_written_over_what_is_read(explore, convnet) -> None:
     before = convnet.read_bytes()
-    assert main(["explore", plan, "--onnx", str(convnet), "--netron", str(convnet)]) == 2
-    assert "a file that is read" in capsys.readouterr().err
+    said = explore("--onnx", convnet, "--netron", convnet, status=2).err
+    assert "a file that is read" in said
     assert convnet.read_bytes() == before
 
 
-def test_another_model_is_said_loudly_in_json_too(plan, transformer, capsys) -> None:
-    assert main(["explore", plan, "--onnx", str(transformer)]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+def test_another_model_is_said_loudly_in_json_too(explore, transformer) -> None:
+    shown = " ".join(explore("--onnx", transformer).out.split())
     assert "! 0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown
     assert "W-ONNX-NO-MATCH" in shown
     assert "ONNX nodes that cost most" not in shown
-    assert main(["explore", plan, "--json", "--onnx", str(transformer)]) == 0
-    shown = capsys.readouterr()
+    shown = explore("--json", "--onnx", transformer)
     assert "0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown.err
     assert "W-ONNX-NO-MATCH" in shown.err
     found = json.loads(shown.out)
@@ -224,10 +207,9 @@ def test_another_model_is_said_loudly_in_json_too(plan, transformer, capsys) -> 
     assert found["onnx"]["nodes"] == []
 
 
-def test_json_has_what_was_asked_for_and_nothing_else(plan, convnet, log, capsys) -> None:
-    asked = ["--gpu", "H200", "--onnx", str(convnet), "--build-log", str(log)]
-    assert main(["explore", plan, "--json", *asked]) == 0
-    found = document(capsys)
+def test_json_has_what_was_asked_for_and_nothing_else(explore, convnet, log) -> None:
+    asked = ("--gpu", "H200", "--onnx", convnet, "--build-log", log)
+    found = json.loads(explore("--json", *asked).out)
     roof, nodes, build = found["roofline"], found["onnx"], found["build"]
     assert roof["gpu"]["name"] == "H200"
     excess = [one["excess_ms"] for one in roof["layers"]]
@@ -236,24 +218,20 @@ def test_json_has_what_was_asked_for_and_nothing_else(plan, convnet, log, capsys
     by_name = {one["name"]: one for one in nodes["nodes"]}
     assert [one["name"] for one in by_name["head/pool"]["layers"]] == ["head/pool"]
     assert sum(one["time_ms"] for one in nodes["nodes"]) == pytest.approx(0.0765, abs=0.0005)
-    assert [one["name"] for one in nodes["unmatched_layers"]] == [
-        one["name"] for one in found["reformats"]
-    ]
+    left = [one["name"] for one in nodes["unmatched_layers"]]
+    assert left == [one["name"] for one in found["reformats"]]
     assert build["tuning_total_s"] > 0
     assert {one["layer"] for one in build["choices"]} >= {"scores"}
     assert build["steps"]
-    assert main(["explore", plan, "--json"]) == 0
-    assert not {"roofline", "onnx", "build"} & document(capsys).keys()
+    bare = json.loads(explore("--json").out)
+    assert not {"roofline", "onnx", "build"} & bare.keys()
 
 
 def test_exports_are_of_the_optimisation_profile(capsys) -> None:
-    layers = [
-        {"Name": name, "LayerType": "X", "Inputs": [], "Outputs": []}
-        for name in ("a", "b", "a [profile 1]")
-    ]
+    layers = [{"Name": name, "LayerType": "X"} for name in ("a", "b", "a [profile 1]")]
     Path("net.json").write_bytes(plans.encoded({"Layers": layers}))
     arguments = ["explore", "net.json", "--plan-profile", "1", "--gpu", "H200", "--json"]
     assert main(arguments) == 0
-    found = document(capsys)
+    found = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in found["layers"]] == ["a [profile 1]"]
     assert [one["name"] for one in found["roofline"]["layers"]] == ["a [profile 1]"]

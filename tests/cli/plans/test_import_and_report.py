@@ -1,12 +1,12 @@
 import csv
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+import enginescope as es
 from enginescope.cli.main import main
+from tests.cli.plans.conftest import ENGINE
 from tests.store.test_archive import a_run
 
 FILES = {
@@ -86,7 +86,7 @@ def test_a_tag_that_has_runs_is_noted(store, artifacts, capsys) -> None:
     assert "tag theirs" not in capsys.readouterr().err
 
 
-def test_report_of_a_tag_has_all_of_its_runs(store, tmp_path, capsys) -> None:
+def test_report_of_a_tag_has_all_of_its_runs(store, without_plots, tmp_path, capsys) -> None:
     for at in range(3):
         store.save(a_run(at=at), tags=["night"])
     assert main(["report", "night", "-o", str(tmp_path / "out")]) == 0
@@ -99,7 +99,7 @@ def test_report_of_a_tag_has_all_of_its_runs(store, tmp_path, capsys) -> None:
 
 
 def test_a_folder_with_the_name_of_a_tag_is_noted(
-    store, artifacts, tmp_path, monkeypatch, capsys
+    store, artifacts, without_plots, tmp_path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(artifacts, "night")
@@ -114,7 +114,7 @@ def test_a_folder_with_the_name_of_a_tag_is_noted(
     assert main(["report", "night", "-o", "without"]) == 0
 
 
-def test_report_of_the_latest_run_by_default(store, capsys) -> None:
+def test_report_of_the_latest_run_by_default(store, without_plots, capsys) -> None:
     assert main(["report"]) == 2
     assert "enginescope bench" in capsys.readouterr().err
     store.save(a_run(id="abcdef123456"))
@@ -123,9 +123,8 @@ def test_report_of_the_latest_run_by_default(store, capsys) -> None:
 
 
 def test_report_without_the_extra_says_what_is_missing(
-    store, tmp_path, monkeypatch, capsys
+    store, without_plots, tmp_path, capsys
 ) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
     store.save(a_run())
     assert main(["report", "-o", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.count("enginescope[plots]") == 1  # said once for all plots
@@ -134,19 +133,11 @@ def test_report_without_the_extra_says_what_is_missing(
 
 
 def test_the_library_does_the_same(tmp_path, artifacts) -> None:
-    code = (
-        "import enginescope as es, sys\n"
-        "(run,) = es.import_artifacts(sys.argv[1])\n"
-        "print(run.latency.median_ms, len(run.to_pandas()))\n"
-        "es.write_report(run, sys.argv[2])\n"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", code, str(artifacts), str(tmp_path / "out")],
-        capture_output=True,
-        text=True,
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.split()[0] == "0.81"
+    with pytest.warns(UserWarning, match="notes.txt"):
+        (run,) = es.import_artifacts(artifacts)
+    assert run.latency.median_ms == 0.81
+    assert len(run.to_pandas()) > 0
+    es.write_report(run, tmp_path / "out")
     assert (tmp_path / "out" / "report.html").exists()
 
 
@@ -155,3 +146,72 @@ def test_the_next_command_finds_the_store_that_was_named(data, tmp_path, capsys)
     profile = data / "trt86-h200-process" / "small_convnet.onnx.engine.profile.json"
     assert main(["import", str(profile), "--store", str(store)]) == 0
     assert f"enginescope report --store '{store}'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_page_of_a_report_has_what_was_named_beside_the_plan(bare, log, convnet, tmp_path):
+    folder = tmp_path / "out"
+    asked = ("--gpu", "H200", "--onnx", str(convnet), "--build-log", str(log))
+    assert main(["report", str(bare), "-o", str(folder), *asked]) == 0
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    for expected in ("at the limits of H200", "Layers after each step", "nodes are in"):
+        assert expected in text, expected
+
+
+def test_a_gpu_counts_for_every_plan_a_log_for_one(bare, log, tmp_path, capsys) -> None:
+    other = tmp_path / "other.graph.json"
+    for role in ("graph", "profile"):
+        shutil.copy(tmp_path / f"net.{role}.json", tmp_path / f"other.{role}.json")
+    folder = tmp_path / "out"
+    both = ("report", str(bare), str(other), "-o", str(folder))
+    assert main([*both, "--build-log", str(log)]) == 2
+    said = capsys.readouterr().err
+    assert "--build-log" in said
+    assert "2 were given" in said
+    assert not folder.exists()
+    assert main([*both, "--gpu", "H200"]) == 0
+    assert (folder / "report.html").read_text(encoding="utf-8").count("at the limits of H200") >= 2
+
+
+@pytest.mark.parametrize("verb", ["explore", "report"])
+def test_the_first_screen_has_the_version_that_the_log_tells(verb, bare, log, tmp_path, capsys):
+    page = tmp_path / "out" / "report.html"
+    page.parent.mkdir()
+    to = ("--html", str(page)) if verb == "explore" else ("-o", str(page.parent))
+    assert main([verb, str(bare), *to]) == 0
+    assert "version of TensorRT not known" in page.read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([verb, str(bare), *to, "--build-log", str(log)]) == 0
+    assert "TensorRT 8.6.0" in page.read_text(encoding="utf-8")
+    if verb == "explore":
+        assert "TensorRT 8.6.0" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_another_model_is_said_where_the_report_is_written(bare, transformer, tmp_path, capsys):
+    asked = ("--onnx", str(transformer), "-o", str(tmp_path / "out"))
+    assert main(["report", str(bare), *asked]) == 0
+    shown = capsys.readouterr()
+    assert "0 of 19 layers of net were made from nodes of" in shown.err
+    assert "W-ONNX-NO-MATCH" not in shown.out
+
+
+def test_the_gpu_given_stands_in_for_a_machine_that_is_not_known(bare, recorded, tmp_path) -> None:
+    shutil.copy(recorded / f"{ENGINE}.timing.json", tmp_path / "net.timing.json")
+    text = {}
+    for name, asked in (("with", ("--gpu", "H200")), ("without", ())):
+        folder = tmp_path / name
+        assert main(["report", str(bare), "-o", str(folder), *asked]) == 0
+        text[name] = (folder / "report.html").read_text(encoding="utf-8")
+    assert "machine not known" in text["without"]
+    assert "H200, as given" in text["with"]
+    assert "machine not known" not in text["with"]
+
+
+def test_open_shows_the_page(bare, tmp_path, monkeypatch, capsys) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("click.launch", shown.append)
+    folder = tmp_path / "out"
+    assert main(["report", str(bare), "-o", str(folder)]) == 0
+    assert shown == []
+    assert f"open: {folder / 'report.html'}" in capsys.readouterr().err
+    assert main(["report", str(bare), "-o", str(folder), "--open"]) == 0
+    assert shown == [str(folder / "report.html")]

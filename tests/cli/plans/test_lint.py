@@ -37,17 +37,29 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def words(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    return capsys.readouterr().out.split()
+@pytest.fixture
+def lint(plan: Path, capsys):
+    """Run ``lint`` on the plan, or on what `of` names; give what it printed."""
+
+    def run(*options: object, status: int = 1, of: object = plan):
+        assert main(["lint", str(of), *map(str, options)]) == status
+        return capsys.readouterr()
+
+    return run
 
 
-def document(capfdbinary: pytest.CaptureFixture[bytes]) -> dict:
-    return json.loads(capfdbinary.readouterr().out)["plans"][0]
+@pytest.fixture
+def document(lint):
+    """Run ``lint`` with ``--json``; give its report of one plan."""
+
+    def run(*options: object, **how: object) -> dict:
+        return json.loads(lint("--json", *options, **how).out)["plans"][0]
+
+    return run
 
 
-def test_a_plan_with_the_profile_beside_it(plan, capsys) -> None:
-    assert main(["lint", str(plan)]) == 1
-    shown = capsys.readouterr()
+def test_a_plan_with_the_profile_beside_it(lint) -> None:
+    shown = lint()
     lines = shown.out.splitlines()
     told = "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info"
     assert told in lines[1:3]
@@ -59,91 +71,67 @@ def test_a_plan_with_the_profile_beside_it(plan, capsys) -> None:
     assert shown.err.startswith("  explain a rule: enginescope explain ")
 
 
-def test_it_opens_with_one_cause_one_change_and_one_figure(plan, capsys) -> None:
-    main(["lint", str(plan), "--level", "never"])
-    first = capsys.readouterr().out.split("findings")[0]
+def test_it_opens_with_one_cause_one_change_and_one_figure(plan, lint, capsys) -> None:
+    first = lint("--level", "never", status=0).out.split("findings")[0]
     figure = r" → .*: at most [\d.]+ ms, [\d.]+ % \(PLAN\d+\)"
     assert re.search(figure, " ".join(first.split()))
     main(["explore", str(plan)])
     assert re.search(figure, " ".join(capsys.readouterr().out.split()))
 
 
-def test_without_a_profile_it_says_so(plan, capsys) -> None:
+def test_without_a_profile_it_says_so(plan, lint) -> None:
     plan.with_name("net.profile.json").unlink()
-    assert main(["lint", str(plan)]) == 1
-    shown = capsys.readouterr()
+    shown = lint()
     assert "net (3 layers, 2 launch work): findings" in shown.out
     assert "add --profile" in shown.err
 
 
-def test_a_profile_by_name(plan, tmp_path, capfdbinary) -> None:
+def test_a_profile_by_name(tmp_path, document) -> None:
     other = tmp_path / "times.json"
     other.write_text(json.dumps(TIMES[:2]))
-    main(["lint", str(plan), "--profile", str(other), "--json", "--select", "profile-mismatch"])
-    (one,) = document(capfdbinary)["findings"]
+    (one,) = document("--profile", other, "--select", "profile-mismatch")["findings"]
     assert one["layers"] == [{"index": 1, "name": "conv + relu"}]
 
 
-def test_the_level_decides_the_exit_code(plan) -> None:
-    assert main(["lint", str(plan), "--level", "error"]) == 0
-    assert main(["lint", str(plan), "--level", "never"]) == 0
-    assert main(["lint", str(plan), "--ignore", "PLAN102"]) == 0
-    assert main(["lint", str(plan), "--ignore", "PLAN102", "--level", "info"]) == 1
+def test_the_level_decides_the_exit_code(lint) -> None:
+    lint("--level", "error", status=0)
+    lint("--level", "never", status=0)
+    lint("--ignore", "PLAN102", status=0)
+    lint("--ignore", "PLAN102", "--level", "info", status=1)
 
 
-def test_select_and_ignore(plan, capfdbinary) -> None:
-    arguments = [
-        "--select",
-        "PLAN104,TIME",
-        "--ignore",
-        "TIME203",
-        "--select",
-        "misaligned-channels",
-    ]
-    main(["lint", str(plan), "--json", *arguments])
-    found = document(capfdbinary)
-    assert found["rules"] == [
-        "PLAN102",
-        "PLAN104",
-        "TIME202",
-        *(f"TIME20{at}" for at in range(4, 7)),
-    ]
+def test_select_and_ignore(document) -> None:
+    chosen = ("--select", "PLAN104,TIME", "--select", "misaligned-channels")
+    found = document(*chosen, "--ignore", "TIME203")
+    assert found["rules"] == ["PLAN102", "PLAN104", "TIME202", "TIME204", "TIME205", "TIME206"]
     assert [one["code"] for one in found["findings"]] == ["PLAN104", "PLAN102"]
 
 
-def test_nothing_found_and_more_than_are_shown(plan, capsys) -> None:
-    assert main(["lint", str(plan), "--select", "TIME202"]) == 0
-    assert capsys.readouterr().out == "net (3 layers, 2 launch work, sum 1.000 ms): findings none\n"
-    main(["lint", str(plan), "--top", "1"])
-    assert "--all shows every finding\nand 1 more\n" in capsys.readouterr().out
-    main(["lint", str(plan), "--top", "1", "--all"])
-    assert "more;" not in capsys.readouterr().out
+def test_nothing_found_and_more_than_are_shown(lint) -> None:
+    nothing = lint("--select", "TIME202", status=0).out
+    assert nothing == "net (3 layers, 2 launch work, sum 1.000 ms): findings none\n"
+    assert "--all shows every finding\nand 1 more\n" in lint("--top", 1).out
+    assert "more;" not in lint("--top", 1, "--all").out
 
 
-def test_an_unknown_rule_and_what_is_no_plan(plan, capsys) -> None:
-    assert main(["lint", str(plan), "--ignore", "PLAN140"]) == 2
-    assert "did you mean PLAN1" in capsys.readouterr().err
+def test_an_unknown_rule_and_what_is_no_plan(plan, lint) -> None:
+    assert "did you mean PLAN1" in lint("--ignore", "PLAN140", status=2).err
     model = plan.with_name("net.onnx")
     model.write_bytes(b"\x08\x08")
-    assert main(["lint", str(model)]) == 2
-    assert "is a model, not a plan" in capsys.readouterr().err
+    assert "is a model, not a plan" in lint(of=model, status=2).err
 
 
-def test_configuration_of_the_working_directory_or_by_name(plan, capfdbinary, tmp_path) -> None:
-    Path("enginescope.toml").write_text(
-        '[lint]\nignore = ["TIME"]\nlevel = "error"\n[lint.layers]\n"conv*" = ["PLAN102"]\n'
-    )
-    assert main(["lint", str(plan), "--json"]) == 0
-    found = document(capfdbinary)
+def test_configuration_of_the_working_directory_or_by_name(document, tmp_path) -> None:
+    layers = '[lint.layers]\n"conv*" = ["PLAN102"]\n'
+    Path("enginescope.toml").write_text(f'[lint]\nignore = ["TIME"]\nlevel = "error"\n{layers}')
+    found = document(status=0)
     assert [one["code"] for one in found["findings"]] == ["PLAN104"]
     assert found["suppressed"] == 1
-    assert main(["lint", str(plan), "--level", "info", "--ignore", "PLAN104"]) == 0
-    capfdbinary.readouterr()
+    assert not document("--level", "info", "--ignore", "PLAN104", status=0)["findings"]
     Path("enginescope.toml").write_text("[lint]\nselect = []\n")
     mine = tmp_path / "mine.toml"
     mine.write_text('[lint]\nselect = ["PLAN104"]\n[suite]\nx = 1\n')
-    main(["lint", str(plan), "--config", str(mine), "--json"])
-    assert document(capfdbinary)["rules"] == ["PLAN104"]
+    assert document("--config", mine, status=0)["rules"] == ["PLAN104"]
 
 
 @pytest.mark.parametrize(
@@ -155,103 +143,89 @@ def test_configuration_of_the_working_directory_or_by_name(plan, capfdbinary, tm
         (b"[lint]\nlevels = 1", "did you mean level"),
     ],
 )
-def test_a_configuration_that_cannot_be_used(plan, capsys, text, says) -> None:
+def test_a_configuration_that_cannot_be_used(lint, text, says) -> None:
     Path("enginescope.toml").write_bytes(text)
-    assert main(["lint", str(plan)]) == 2
-    assert says in capsys.readouterr().err
+    assert says in lint(status=2).err
 
 
-def test_a_configuration_that_cannot_be_read(plan, capsys, monkeypatch) -> None:
+def test_a_configuration_that_cannot_be_read(lint, monkeypatch) -> None:
     Path("enginescope.toml").write_text("")
 
     def refuse(*_: object, **__: object) -> str:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    assert main(["lint", str(plan)]) == 2
-    assert "Permission denied" in capsys.readouterr().err
+    assert "Permission denied" in lint(status=2).err
 
 
-def test_sarif(plan, tmp_path, capsys) -> None:
+def test_sarif(lint, tmp_path) -> None:
     file = tmp_path / "found.sarif"
-    assert main(["lint", str(plan), "--sarif", str(file)]) == 1
+    assert "PLAN104" in lint("--sarif", file).out
     (run,) = json.loads(file.read_bytes())["runs"]
     assert {one["ruleId"] for one in run["results"]} == {"PLAN102", "PLAN104"}
-    assert "PLAN104" in capsys.readouterr().out
-    assert main(["lint", str(plan), "--sarif", str(tmp_path / "no/such/folder")]) == 2
-    assert "cannot write" in capsys.readouterr().err
+    assert "cannot write" in lint("--sarif", tmp_path / "no/such/folder", status=2).err
 
 
-def test_a_folder_of_engines(plan, tmp_path, capsys) -> None:
+def test_a_folder_of_engines(plan, lint) -> None:
     (plan.parent / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_10()))
-    assert main(["lint", str(plan.parent)]) == 1
-    shown = capsys.readouterr().out
+    shown = lint(of=plan.parent).out
     assert "net (3 layers, 2 launch work, sum" in shown
     assert "other (5 layers, 3 launch work)" in shown
     (plan.parent / "net.graph.json").unlink()
     (plan.parent / "other.graph.json").unlink()
-    assert main(["lint", str(plan.parent)]) == 2
-    assert "holds no plan" in capsys.readouterr().err
+    assert "holds no plan" in lint(of=plan.parent, status=2).err
 
 
-def test_a_stored_run(plan, tmp_path, capfdbinary) -> None:
+def test_a_stored_run(plan, document) -> None:
     made, _ = parse_plan(plan.read_bytes(), "net")
     store = Store()
     run = a_run(id="abc123", plan=made, profile=timed(made, 0.5, 0.25, 0.0))
     job = replace(run.job, backend=replace(run.job.backend, options={"profile_index": "1"}))
     store.save(replace(run, job=job))
-    assert main(["lint", "abc123", "--json", "--select", "PLAN104"]) == 0
-    found = document(capfdbinary)
+    chosen = ("--select", "PLAN104")
+    found = document(*chosen, of="abc123", status=0)
     assert (found["source"], found["findings"][0]["saving"]["bound_ms"]) == ("abc123", 0.5)
     folder = store.runs_folder / "abc123"
     for name in (folder, folder / "run.json"):
-        assert main(["lint", str(name), "--json", "--select", "PLAN104"]) == 0
-        assert document(capfdbinary)["source"] == "abc123"
+        assert document(*chosen, of=name, status=0)["source"] == "abc123"
 
 
-def test_a_run_without_a_plan(plan, capsys) -> None:
+def test_a_run_without_a_plan(lint) -> None:
     Store().save(a_run(id="abc123"))
-    assert main(["lint", "abc123"]) == 2
-    assert "run abc123 has no plan" in capsys.readouterr().err
-    assert main(["lint", "nothing-like-it"]) == 2
+    assert "run abc123 has no plan" in lint(of="abc123", status=2).err
+    lint(of="nothing-like-it", status=2)
 
 
-def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:
-    beside = str(plan.with_name("net.profile.json"))
-    assert main(["lint", str(plan), str(plan), "--profile", beside]) == 2
-    assert "several plans" in capsys.readouterr().err
-    assert main(["lint", str(plan.parent), "--profile", beside]) == 2
-    assert "not a plan file" in capsys.readouterr().err
+def test_a_profile_goes_with_one_plan_file(plan, lint) -> None:
+    times = ("--profile", plan.with_name("net.profile.json"))
+    assert "several plans" in lint(plan, *times, status=2).err
+    assert "not a plan file" in lint(*times, of=plan.parent, status=2).err
 
 
-def test_the_gpu_by_name(plan, capfdbinary) -> None:
-    main(["lint", str(plan), "--gpu", "h200", "--json", "--select", "TIME204"])
-    assert {one["evidence"]["gpu"] for one in document(capfdbinary)["findings"]} == {"H200"}
-    assert main(["lint", str(plan), "--gpu", "H2000"]) == 2
-    assert b"did you mean H20" in capfdbinary.readouterr().err
+def test_the_gpu_by_name(lint, document) -> None:
+    found = document("--gpu", "h200", "--select", "TIME204")["findings"]
+    assert {one["evidence"]["gpu"] for one in found} == {"H200"}
+    assert "did you mean H20" in lint("--gpu", "H2000", status=2).err
 
 
-def test_notices_of_reading_go_to_standard_error(plan, capsys) -> None:
+def test_notices_of_reading_go_to_standard_error(plan, lint) -> None:
     names = plan.with_name("names.json")
     names.write_bytes(plans.encoded(plans.names_only()))
-    assert main(["lint", str(names)]) == 0
-    shown = capsys.readouterr()
+    shown = lint(of=names, status=0)
     assert "I-NAMES-ONLY" in shown.err
     assert "findings none" in shown.out
 
 
-def test_notices_are_in_lines_of_the_terminal_s_width(plan, capsys, monkeypatch) -> None:
+def test_notices_are_in_lines_of_the_terminal_s_width(plan, lint, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     plan.with_name("net.profile.json").write_text("[{")
-    main(["lint", str(plan)])
-    lines = [one for one in capsys.readouterr().err.splitlines() if "enginescope" not in one]
+    lines = [one for one in lint().err.splitlines() if "enginescope" not in one]
     assert "(W-DAMAGED-FILE)" in " ".join(lines)
     assert len(lines) > 2
     assert max(map(len, lines)) <= 60
 
 
-def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
-    main(["lint", str(plan)])
-    assert "--gpu NAME subtracts the least time that the GPU needs" in " ".join(words(capsys))
-    main(["lint", str(plan), "--gpu", "H200"])
-    assert "Limits of H200" in " ".join(words(capsys))
+def test_it_says_whether_the_gpu_s_peaks_were_used(lint) -> None:
+    said = "--gpu NAME subtracts the least time that the GPU needs"
+    assert said in " ".join(lint().out.split())
+    assert "Limits of H200" in " ".join(lint("--gpu", "H200").out.split())

@@ -156,14 +156,16 @@ def test_a_build_over_an_older_one_has_no_word_of_its_passport(built, verb, tmp_
     model = tmp_path / "net.onnx"
     assert verb("build", model, "-o", built, "--on", "trt", "--dim", "n=3")[0] == 0
     found = es.passport(built)
-    assert found.build.precision is None
-    assert found.notices == ()
+    assert (found.build.precision, found.notices) == (None, ())
     assert json.loads((tmp_path / "net.engine.passport.json").read_bytes())["notices"] == []
 
 
 def test_an_engine_alone(tmp_path, verb) -> None:
     engine = tmp_path / "net.engine"
     engine.write_bytes(HEAD)
+    code, _, err = verb("explore", engine, "--passport", "--top", "9")
+    assert code == 2
+    assert "--top with --passport" in err
     code, out, err = verb("explore", "--passport", engine)
     assert code == 0
     assert "10.16.1.11" in out
@@ -200,12 +202,6 @@ def test_an_engine_starts_with_its_passport(built, verb) -> None:
     plan = built.with_name("net.engine.graph.json")
     plan.write_bytes(plans.encoded(plans.tensorrt_10()))
     assert "passport" not in json.loads(verb("explore", plan, "--json")[1])
-
-
-def test_a_passport_alone_has_no_other_option(tmp_path, verb) -> None:
-    code, _, err = verb("explore", tmp_path / "net.engine", "--passport", "--top", "9")
-    assert code == 2
-    assert "--top with --passport" in err
 
 
 def test_what_trtexec_logged(shared: Path) -> None:

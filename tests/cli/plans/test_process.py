@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from enginescope.cli.main import main
 from enginescope.formats.archive.engine_archive import check_tea, read_tea
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.store.archive import Store
@@ -74,41 +75,34 @@ def test_a_failed_build_names_its_log(convnet, tmp_path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_wrong_flags_and_missing_models_are_the_users(convnet, tmp_path) -> None:
-    ended = process(tmp_path, str(convnet), str(tmp_path / "out"), "--fp61")
-    assert ended.returncode == 2
-    assert "--fp61" in ended.stderr
-    assert "Traceback" not in ended.stderr
-    ended = process(tmp_path, str(tmp_path / "none.onnx"), str(tmp_path / "out"))
-    assert ended.returncode == 2
-    assert "none.onnx" in ended.stderr
+@pytest.mark.parametrize(
+    ("model", "flags", "word"),
+    [
+        ("MODEL", ["--fp61"], "--fp61"),
+        ("MODEL", ["--exportTimes=x"], "--exportTimes"),
+        ("MODEL", ["--duration=abc"], "--duration"),
+        ("MODEL", ["--nope"], "--nope"),
+        ("none.onnx", [], "none.onnx"),
+        ("net.engine", [], "engine already"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_built(
+    use, store, convnet, model, flags, word, capsys
+) -> None:
+    use()
+    Path("net.engine").write_bytes(b"plan")
+    assert main(["process", str(convnet) if model == "MODEL" else model, "out", *flags]) == 2
+    said = capsys.readouterr().err
+    assert word in said
+    assert "Traceback" not in said
+    assert not Path("out").exists()
 
 
-def test_without_tensorrt_one_line_says_so(convnet, tmp_path) -> None:
-    command = [sys.executable, "-m", "enginescope", "process", str(convnet), str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "is not installed" not in ended.stderr:
-        pytest.skip("TensorRT is installed here")
-    assert ended.returncode == 2
-    assert len(ended.stderr.splitlines()) == 1
-    assert "pip install tensorrt" in ended.stderr
-
-
-@pytest.mark.parametrize("flag", ["--exportTimes=x", "--duration=abc", "--nope"])
-def test_flags_are_looked_at_before_anything_is_built(convnet, tmp_path, flag) -> None:
-    folder = tmp_path / "out"
-    ended = process(tmp_path, str(convnet), str(folder), flag)
-    assert ended.returncode == 2
-    assert "Traceback" not in ended.stderr
-    assert not folder.exists()
-
-
-def test_an_engine_is_not_processed(tmp_path) -> None:
-    engine = tmp_path / "net.engine"
-    engine.write_bytes(b"plan")
-    ended = process(tmp_path, str(engine), str(tmp_path / "out"))
-    assert ended.returncode == 2
-    assert "engine already" in ended.stderr
+def test_without_tensorrt_one_line_says_so(store, convnet, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.backends.tensorrt.libraries.is_installed", lambda _: False)
+    assert main(["process", str(convnet), "out"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pip install tensorrt" in line
 
 
 @pytest.mark.slow
@@ -120,18 +114,12 @@ def test_python_writes_the_files_of_the_command_line(convnet, tmp_path) -> None:
         "print(*(file.name for file in result.files), result.run_id, sep='\\n')\n"
     )
     variables = {**os.environ, **environment("10.16.1"), "ENGINESCOPE_HOME": str(tmp_path)}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, str(convnet), str(folder)],
-        capture_output=True,
-        text=True,
-        env=variables,
-        check=False,
-    )
+    command = [sys.executable, "-c", code, str(convnet), str(folder)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
     assert ended.returncode == 0, ended.stderr
     *names, run_id = ended.stdout.splitlines()
     assert names == sorted(f"{convnet.name}.engine{ending}" for ending in NAMES)
-    assert (
-        f"enginescope: run {run_id}" in (folder / f"{convnet.name}.engine.profile.log").read_text()
-    )
+    log = folder / f"{convnet.name}.engine.profile.log"
+    assert f"enginescope: run {run_id}" in log.read_text()
     (stored,) = [row for row in Store(tmp_path).rows() if row.id == run_id]
     assert Store(tmp_path).load(stored.id).command.startswith("enginescope trtexec --loadEngine=")

@@ -21,6 +21,7 @@ from enginescope.store.archive import Store
 from tests.analysis.answers import tensor
 from tests.render.validation.test_validate_answer import found, side
 
+pytestmark = pytest.mark.usefixtures("without_plots")
 GENERATOR = np.random.default_rng(0)
 SCORES = GENERATOR.standard_normal((1, 1000)).astype(np.float32)
 NOISE = GENERATOR.standard_normal((1, 1000)).astype(np.float32)
@@ -108,18 +109,14 @@ def test_a_damaged_comparison_is_told() -> None:
 
 
 def run(values: Any, *, seed: int = 0, precision: str | None = None, rows: int = 1) -> Run:
-    return Run(
-        id=f"{seed}{precision}{rows}",
-        created="2026-01-01",
-        origin="measured",
-        job=Job(
-            subject=Subject(name="net.engine", kind="engine"),
-            backend=BackendSpec(name="trt", precision=precision),
-            workload=Workload(seed=seed),
-        ),
-        inputs=(Tensor(name="x", dtype=DataType.FP32, shape=(rows, 3)),),
-        answers=(tensor(values, "scores"),),
+    job = Job(
+        subject=Subject(name="net.engine", kind="engine"),
+        backend=BackendSpec(name="trt", precision=precision),
+        workload=Workload(seed=seed),
     )
+    inputs = (Tensor(name="x", dtype=DataType.FP32, shape=(rows, 3)),)
+    facts = {"id": f"{seed}{precision}{rows}", "created": "2026-01-01", "origin": "measured"}
+    return Run(job=job, inputs=inputs, answers=(tensor(values, "scores"),), **facts)
 
 
 def test_measured_runs_are_compared_where_their_inputs_were_the_same() -> None:
