@@ -3,8 +3,9 @@
 from typing import Any
 
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile, Weights
+from enginescope.records.plan.plan import IOTensor, Layer, Plan, Profile, Weights
 from enginescope.records.tensor import DataType, Tensor
+from tests.formats.plans import profile
 
 INT8, FP16, FP32 = DataType.INT8, DataType.FP16, DataType.FP32
 
@@ -25,15 +26,9 @@ def convolution(
     index: int, name: str, read: Tensor, write: Tensor, kernel: int = 3, groups: int = 1
 ) -> Layer:
     count = write.shape[1] * read.shape[1] * kernel**2 // groups
-    return layer(
-        index,
-        name,
-        "Convolution",
-        [read],
-        [write],
-        weights=(Weights(role="Weights", dtype=read.dtype, count=count),),
-        attributes={"Kernel": [kernel, kernel], "Stride": [1, 1], "Groups": groups},
-    )
+    own = {"Kernel": [kernel, kernel], "Stride": [1, 1], "Groups": groups}
+    weights = (Weights(role="Weights", dtype=read.dtype, count=count),)
+    return layer(index, name, "Convolution", [read], [write], weights=weights, attributes=own)
 
 
 def small_layers() -> tuple[Layer, ...]:
@@ -56,14 +51,9 @@ def small_layers() -> tuple[Layer, ...]:
 
 def small_plan() -> Plan:
     layers = small_layers()
-    return Plan(
-        name="small",
-        layers=layers,
-        io=(
-            IOTensor(tensor=layers[0].inputs[0], mode="input"),
-            IOTensor(tensor=layers[-1].outputs[0], mode="output"),
-        ),
-    )
+    given, taken = layers[0].inputs[0], layers[-1].outputs[0]
+    io = (IOTensor(tensor=given, mode="input"), IOTensor(tensor=taken, mode="output"))
+    return Plan(name="small", layers=layers, io=io)
 
 
 #: Mean times of the layers of `small_plan`; the no-op has none.
@@ -71,13 +61,7 @@ TIMES = {"quantise": 0.1, "conv": 0.5, "depthwise": 0.3, "fc": 0.1}
 
 
 def profile_of(times: dict[str, float]) -> Profile:
-    return Profile(
-        source="trtexec",
-        layers=tuple(
-            LayerTiming(index=at, name=name, mean_ms=ms)
-            for at, (name, ms) in enumerate(times.items())
-        ),
-    )
+    return profile(*times.items())
 
 
 def small_view(*, timed: bool = True) -> PlanView:

@@ -1,5 +1,8 @@
 """Pieces of verbose build logs, after what TensorRT 7 to 10 is known to write."""
 
+from enginescope.formats.build_log.build_log import build_story_of
+from enginescope.records.plan.build_trace import BuildTrace
+
 PREFIX = "[03/14/2025-09:26:53] [V] [TRT] "
 
 GRAPH = """\
@@ -151,3 +154,7 @@ def log_86() -> bytes:
 def log_10() -> bytes:
     """The list of layers is one message of many lines: only its head has the prefix."""
     return prefixed(GRAPH + TUNING_10) + LONG_LAYERS.encode()
+
+
+def story_of(data: bytes) -> BuildTrace:
+    return build_story_of(data, "x.log")[0]

@@ -1,7 +1,9 @@
-"""Plans and buttons that end trex with a traceback."""
+"""Plans and buttons that end trex with a traceback; pictures that its DOT text makes wrong."""
 
 import csv
 import io
+import math
+from xml.etree import ElementTree
 
 import pytest
 
@@ -18,8 +20,8 @@ from enginescope.render.plans.explore_data import explore_csv
 from enginescope.render.plans.explore_text import explore_text
 from enginescope.rules.engine import lint
 from enginescope.rules.view import LintInput
-from tests.formats.plans import tensor
-from tests.trex.made_plans import ABSENT, chain, convolution, explored, layer, plan_of, profile_of
+from tests.formats.plans import profile, tensor
+from tests.trex.made_plans import LINEAR, chain, convolution, explored, layer, plan_of
 
 CHANNEL_MAJOR = "Channel major FP16 format where channel % 8 == 0"
 #: name -> kernel, shapes, groups, multiply-accumulates
@@ -35,16 +37,16 @@ CONVOLUTIONS = {
 
 def every_view(plan: Plan) -> str:
     """Go through everything that shows a plan; return the terminal's text."""
-    profile = profile_of(*((one.name, 1.0) for one in plan.active_layers))
-    view = PlanView(plan, profile, gpu="A100 80GB PCIe")
+    times = profile(*((one.name, 1.0) for one in plan.active_layers))
+    view = PlanView(plan, times, gpu="A100 80GB PCIe")
     for kind in (None, *view.types):
         columns = view.columns(kind)
         assert len({len(values) for values in columns.values()}) <= 1
-    lint(LintInput(plan=plan, profile=profile))
+    lint(LintInput(plan=plan, profile=times))
     for coloring in ("type", "precision"):
         svg(draw(plan_graph(plan, tensors="all"), view.attribution), coloring=coloring)
     align(plan, plan)
-    found = explored(plan, profile)
+    found = explored(plan, times)
     rows = list(csv.reader(io.StringIO(explore_csv(found.layers).decode())))
     assert len(rows) == 1 + len(plan.layers)
     return as_text(explore_text(found, width=120), width=120)
@@ -59,8 +61,8 @@ def test_convolutions_that_are_not_two_dimensional(kind) -> None:
     assert "Convolution" in every_view(plan)
     found = PlanView(plan).columns("Convolution")
     assert found["attr.macs"] == [macs]
-    product = (found["gemm.m"][0], found["gemm.n"][0], found["gemm.k"][0], found["gemm.groups"][0])
-    assert product[0] * product[1] * product[2] * product[3] == macs  # trex: groups times too much
+    product = [found[f"gemm.{one}"][0] for one in ("m", "n", "k", "groups")]
+    assert math.prod(product) == macs  # trex: groups times too much
 
 
 def test_a_misaligned_convolution_of_one_dimension_is_found() -> None:
@@ -87,16 +89,10 @@ def test_a_layer_without_outputs() -> None:
 
 def test_a_reformat_without_origin() -> None:
     """KeyError in to_dot and in ReformatLinter."""
-    copy = layer(
-        "copy",
-        "Reformat",
-        [tensor("t", [1, 4, 8, 8], "Row major linear FP32")],
-        [tensor("u", [1, 4, 8, 8], "Row major Int8 format")],
-        ParameterType="Reformat",
-        Origin=ABSENT,
-    )
-    parts = chain(("a", "kgen", "x", "t")), chain(("b", "kgen", "u", "y"))
-    plan = plan_of([*parts[0], copy, *parts[1]], "x", "y")
+    ends = [tensor("t", [1, 4, 8, 8], LINEAR)], [tensor("u", [1, 4, 8, 8], "Row major Int8 format")]
+    copy = layer("copy", "Reformat", *ends, ParameterType="Reformat")
+    before, after = chain(("a", "kgen", "x", "t"), ("b", "kgen", "u", "y"))
+    plan = plan_of([before, copy, after], "x", "y")
     assert "Reformat" in every_view(plan)
     said = {it.subject: it.message for it in lint(LintInput(plan=plan)).findings}
     assert said["copy"] == "converts FP32 to INT8"
@@ -104,16 +100,11 @@ def test_a_reformat_without_origin() -> None:
 
 def test_one_type_in_two_spellings_is_no_conversion() -> None:
     """trex compares texts: ``FP16 NCHW`` to ``Half`` is a conversion to it."""
-    copy = layer(
-        "copy",
-        "Reformat",
-        [tensor("x", [1, 4, 8, 8], "Row major linear FP16 format")],
-        [tensor("y", [1, 4, 8, 8], "Half")],
-        Origin="REFORMAT",
-    )
-    assert "PLAN104" not in {
-        one.code for one in lint(LintInput(plan=plan_of([copy], "x", "y"))).findings
-    }
+    texts = zip("xy", ("Row major linear FP16 format", "Half"), strict=True)
+    ends = ([tensor(name, [1, 4, 8, 8], text)] for name, text in texts)
+    copy = layer("copy", "Reformat", *ends, Origin="REFORMAT")
+    found = lint(LintInput(plan=plan_of([copy], "x", "y"))).findings
+    assert "PLAN104" not in {one.code for one in found}
 
 
 @pytest.mark.parametrize("coloring", ["type", "precision"])
@@ -141,14 +132,13 @@ def test_convolutions_by_their_kernels() -> None:
 def test_plans_without_bindings_side_by_side() -> None:
     """The overview of two plans needs the first binding's batch: IndexError without."""
     a, b = (plan_of(chain(("a", "kgen", "x", "t"), ("b", "kgen", "t", "y"))) for _ in range(2))
-    found = compare_layers((a, profile_of(("a", 1.0), ("b", 2.0))), (b, profile_of(("a", 4.0))))
+    found = compare_layers((a, profile(("a", 1.0), ("b", 2.0))), (b, profile(("a", 4.0))))
     assert [(one.a_ms, one.b_ms) for one in found.layers] == [(1.0, 4.0), (2.0, None)]
-    whole = compare(
-        [
-            run_of_engine(EngineFacts(name=name, plan=plan, profile=profile_of(("a", ms))))
-            for name, plan, ms in (("one", a, 4.0), ("two", b, 3.0))
-        ]
-    )
+    runs = [
+        run_of_engine(EngineFacts(name=plan.name, plan=plan, profile=profile(("a", ms))))
+        for plan, ms in ((a, 4.0), (b, 3.0))
+    ]
+    whole = compare(runs)
     assert [one.batch for one in whole.overview.plans] == [1, 1]  # of the deduced input
     assert whole.overview.difference_ms(1) == -1.0
 
@@ -161,11 +151,80 @@ def test_a_model_of_half_precision_for_a_viewer(tmp_path) -> None:
     node = onnx.helper.make_node("Relu", ["x"], ["y"], name="relu")
     graph = onnx.helper.make_graph([node], "main", ends[:1], ends[1:])
     path = tmp_path / "half.onnx"
-    path.write_bytes(
-        onnx.helper.make_model(
-            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
-        ).SerializeToString()
-    )
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     assert read_onnx_graph(path).shapes["y"] == (1, 4)
     noted = onnx.load_from_string(annotated_onnx(path, {0: {"enginescope.time_ms": "0.5"}}))
     assert noted.graph.node[0].metadata_props[0].value == "0.5"
+
+
+TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+def texts(plan: Plan) -> list[str]:
+    root = ElementTree.fromstring(svg(draw(plan_graph(plan))))
+    return [one.text or "" for one in root.iter(TEXT)]
+
+
+@pytest.mark.parametrize("name", ["a<b", "a&b", "a>b", 'a"b', "a|b", "a{b}", "a:b", "a\\b"])
+def test_names_that_are_markup(name) -> None:
+    """``<`` and ``&`` go unescaped into HTML labels: dot fails. ``:`` becomes ``###``."""
+    assert name in texts(plan_of(chain((name, "kgen", "x", "y")), "x", "y"))
+
+
+def test_labels_have_no_stray_quote() -> None:
+    """A ``"`` stands in every HTML label of trex."""
+    shown = texts(plan_of(chain(("a", "kgen", "x", "y")), "x", "y"))
+    assert not [one for one in shown if '"' in one]
+
+
+def test_metadata_of_any_length() -> None:
+    """Over 16,384 characters are a syntax error of dot; kernels of TensorRT 10.15 have them."""
+    names = "\x1f".join(f"[ONNX Layer: /model/layers.{at}/attention/MatMul]" for at in range(900))
+    assert len(names) > 16384
+    own = {"Metadata": names, "Note": "n" * 20_000}
+    ends = ([tensor(one, [1, 4], LINEAR)] for one in "xy")
+    plan = plan_of([layer("a", "kgen", *ends, **own)], "x", "y")
+    assert "a" in texts(plan)
+    assert len(plan.layers[0].onnx_nodes) == 900
+
+
+def test_a_loop() -> None:
+    """What an iteration hands to the next is read above where it is written."""
+    layers = chain(
+        ("init", "kgen", "x", "s"),
+        ("body", "kgen", "s carried", "n"),
+        ("next", "kgen", "n", "carried"),
+        ("out", "kgen", "n", "y"),
+    )
+    graph = plan_graph(plan_of(layers, "x", "y"))
+    assert "body" in texts(plan_of(layers, "x", "y"))
+    back = [one for one in graph.edges if one.is_carried]
+    names = [one.name for one in graph.nodes]
+    assert [(names[one.source], names[one.target]) for one in back] == [("next", "body")]
+
+
+def test_inputs_and_outputs_in_the_files_order() -> None:
+    """trex puts bindings through a set: their order changes from call to call."""
+    names = [f"in{at}" for at in range(8)]
+    plan = plan_of(chain(("a", "kgen", " ".join(names), "y")), *names, "y")
+    assert [one.tensor.name for one in plan.inputs] == names
+    assert [one.tensor.name for one in plan.outputs] == ["y"]
+
+
+def test_the_branches_of_an_if() -> None:
+    """Engines with If are drawn wrongly (issue 4391): both branches write one tensor."""
+    layers = chain(
+        ("cond", "kgen", "x", "c"),
+        ("then", "kgen", "x c", "o"),
+        ("else", "kgen", "x c", "o"),
+        ("if_output", "kgen", "o", "y"),
+    )
+    graph = plan_graph(plan_of(layers, "x", "y"))
+    names = [one.name for one in graph.nodes]
+    found = {f"{names[e.source]}>{names[e.target]}" for e in graph.edges if e.kind == "data"}
+    assert {"cond>then", "cond>else"} <= found
+    ends = {one.partition(">")[0] for one in found if one.endswith("if_output")}
+    assert ends in ({"then", "else"}, {"o"})
+    if ends == {"o"}:
+        assert {"then>o", "else>o"} <= found

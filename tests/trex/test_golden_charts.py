@@ -34,11 +34,7 @@ OF_CONVOLUTIONS = {
     **{
         f"{CONVOLUTION}Latency per convolution (color = {one})": "latency.pct_time"
         for one in (
-            "precision",
-            "FMAs",
-            "data size",
-            "arithmetic intensity",
-            "compute efficiency",
+            *("precision", "FMAs", "data size", "arithmetic intensity", "compute efficiency"),
             "group size",
         )
     },
@@ -46,32 +42,21 @@ OF_CONVOLUTIONS = {
     f"{CONVOLUTION}Fused Multiply-Accumulate (FMAs)": "attr.macs",
     f"{CONVOLUTION}Compute efficiency (color = latency)": "attr.compute_efficiency",
 }
+INTENSITY = ("attr.arithmetic_intensity", float.__lt__)
 #: D3: with biases and second inputs among the bytes ours differ, in this direction.
 OTHER_BYTES: dict[str, tuple[str, Callable[[float, float], bool]]] = {
-    f"{CONVOLUTION}Arithmetic intensity (color = latency)": (
-        "attr.arithmetic_intensity",
-        float.__lt__,
-    ),
-    f"{CONVOLUTION}Arithmetic intensity (color = footprint)": (
-        "attr.arithmetic_intensity",
-        float.__lt__,
-    ),
+    f"{CONVOLUTION}Arithmetic intensity (color = latency)": INTENSITY,
+    f"{CONVOLUTION}Arithmetic intensity (color = footprint)": INTENSITY,
     f"{CONVOLUTION}Memory efficiency (color = latency)": ("attr.memory_efficiency", float.__gt__),
 }
 #: What trex cannot draw at all.
 BROKEN = f"{CONVOLUTION}Latency per convolution (color = kernel size)"
 #: Others, each with a test of its own below or in test_goldens.py.
 SINGLE = {
-    "perf_overview/Count per layer type",
-    "perf_overview/Latency per layer type (ms)",
-    "perf_overview/Latency per layer type (%)",
-    "perf_overview/Precision per layer type",
-    "perf_overview/Precision rollup",
-    "layer_latency_sunburst",
-    "plot_engine_timings",
-    "reformat_by_origin",
-    "runs/table_view",
-    "runs/pointwise_lint",
+    *(f"perf_overview/{one} per layer type" for one in ("Count", "Precision")),
+    *(f"perf_overview/Latency per layer type ({unit})" for unit in ("ms", "%")),
+    *("perf_overview/Precision rollup", "layer_latency_sunburst", "plot_engine_timings"),
+    *("reformat_by_origin", "runs/table_view", "runs/pointwise_lint"),
 }
 
 
@@ -119,9 +104,9 @@ def test_bars_that_count_other_bytes(one, chart) -> None:
     found = one.view.columns("Convolution")
     assert differs(float(sum(found[name])), golden["sum_y"])
     layers = one.view.by_type("Convolution")
-    left_out = [
+    left_out = (
         sum(it.nbytes or 0 for it in (*layer.inputs[1:], *layer.weights[1:])) for layer in layers
-    ]
+    )
     moved = [a - b for a, b in zip(found["moved_bytes"], left_out, strict=True)]
     other = found["latency.avg_time"] if name == "attr.memory_efficiency" else None
     theirs = [b / other[at] if other else found["attr.macs"][at] / b for at, b in enumerate(moved)]

@@ -1,10 +1,22 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
+from enginescope.analysis.graph.folding.fold import folded
+from enginescope.analysis.graph.folding.levels import left_out
+from enginescope.analysis.graph.layout.node_places import against_flow
+from enginescope.analysis.graph.plan_graph import Flow, GraphEdge, GraphNode, PlanGraph, plan_graph
+from enginescope.analysis.graph.plan_graph_part import (
+    matching,
+    named,
+    neighbourhood,
+    parse_beam,
+    queried,
+)
 from enginescope.core.errors import UsageError
-from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import IOTensor, Layer, Plan
 from enginescope.records.tensor import DataType, Tensor
+from tests.analysis.card_plans import layer
 from tests.formats import plans
 
 
@@ -12,19 +24,16 @@ def made(*layers: tuple[str, str, str], io: str = "", kind: str = "kgen") -> Pla
     """Layers as ``(name, reads, writes)``; a name that starts with noop is one."""
     given, _, taken = io.partition(">")
 
-    def layer(index: int, name: str, reads: str, writes: str) -> Layer:
-        return Layer(
-            index=index,
-            name=name,
-            type="NoOp" if name.startswith("noop") else kind,
-            inputs=tuple(Tensor(name=one, dtype=DataType.FP16) for one in reads.split()),
-            outputs=tuple(Tensor(name=one, dtype=DataType.FP16) for one in writes.split()),
-        )
+    def tensors(names: str) -> list[Tensor]:
+        return [Tensor(name=one, dtype=DataType.FP16) for one in names.split()]
 
     ends = [(one, "input") for one in given.split()] + [(one, "output") for one in taken.split()]
     return Plan(
         name="p",
-        layers=tuple(layer(index, *one) for index, one in enumerate(layers)),
+        layers=tuple(
+            layer(at, name, "NoOp" if name.startswith("noop") else kind, tensors(a), tensors(b))
+            for at, (name, a, b) in enumerate(layers)
+        ),
         io=tuple(IOTensor(tensor=Tensor(name=one), mode=mode) for one, mode in ends),
     )
 
@@ -42,8 +51,7 @@ def edges(graph: PlanGraph, kind: str = "data") -> list[str]:
 
 
 def test_a_plan_of_every_version() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
-    graph = plan_graph(plan)
+    graph = plan_graph(plans.parsed(plans.tensorrt_8_4()))
     assert [(one.kind, one.name) for one in graph.nodes] == [
         ("input", "image"),
         ("layer", "copy for conv"),
@@ -55,8 +63,7 @@ def test_a_plan_of_every_version() -> None:
     packed = next(one.tensor for one in graph.edges if one.source == 1)
     assert (packed.name, packed.dtype) == ("packed", DataType.FP16)
     for version in (plans.tensorrt_8_2, plans.tensorrt_10, plans.tensorrt_11):
-        plan, _ = parse_plan(plans.encoded(version()), "a")
-        graph = plan_graph(plan)
+        graph = plan_graph(plans.parsed(version()))
         assert "layer" in {one.kind for one in graph.nodes}
         assert not [one for one in graph.nodes if one.name.startswith("dummy_shape_call")]
 
@@ -98,23 +105,14 @@ def test_many_writers_and_layers_without_tensors_are_tied_once() -> None:
     assert [one.name for one in graph.nodes if one.kind == "tensor"] == ["t"]
     graph = plan_graph(made(("a", "x", "t"), ("station", "", ""), ("b", "t", "y"), io="x > y"))
     assert edges(graph, "order") == ["a>station", "station>b"]
-    names, _ = parse_plan(plans.encoded(plans.names_only()), "a")
-    assert edges(plan_graph(names), "order") == ["conv + relu>head"]
+    names = plan_graph(plans.parsed(plans.names_only()))
+    assert edges(names, "order") == ["conv + relu>head"]
 
 
 def test_no_ops_are_folded_through_chains_and_joints() -> None:
-    graph = plan_graph(
-        made(
-            ("a", "x", "s"),
-            ("b", "x", "t"),
-            ("noop 1", "s t", "u"),
-            ("noop 2", "u", "v"),
-            ("c", "v", "y"),
-            ("noop 3", "x", "z"),
-            ("noop 4", "v", "w"),
-            io="x > y z w",
-        )
-    )
+    ends = ("a", "x", "s"), ("b", "x", "t"), ("c", "v", "y")
+    idle = ("noop 1", "s t", "u"), ("noop 2", "u", "v"), ("noop 3", "x", "z"), ("noop 4", "v", "w")
+    graph = plan_graph(made(*ends[:2], *idle[:2], ends[2], *idle[2:], io="x > y z w"))
     assert edges(graph) == ["a>c", "a>w", "b>c", "b>w", "c>y", "x>a", "x>b", "x>z"]
     graph = plan_graph(
         made(("w1", "x", "t"), ("noop", "t", "u"), ("w2", "x", "t"), ("r", "u", "y"), io="x > y")
@@ -124,13 +122,199 @@ def test_no_ops_are_folded_through_chains_and_joints() -> None:
 
 
 def test_constants_are_shown_when_asked_for() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a")
+    plan = plans.parsed(plans.tensorrt_10())
     assert "constant" not in {one.kind for one in plan_graph(plan).nodes}
     shown = plan_graph(plan, constants=True)
-    assert [one.name for one in shown.nodes if one.kind == "constant"] == [
-        "__mye12_dconst",
-        "head_bias_constantHalf",
-    ]
+    found = [one.name for one in shown.nodes if one.kind == "constant"]
+    assert found == ["__mye12_dconst", "head_bias_constantHalf"]
     carried = made(("k", "", "w"), io="", kind="Constant")
     assert plan_graph(carried).nodes == ()
     assert [one.kind for one in plan_graph(carried, constants=True).nodes] == ["constant"]
+
+
+NAMES = st.lists(st.sampled_from("abcdef"), max_size=3, unique=True).map(" ".join)
+LAYERS = st.lists(
+    st.tuples(st.sampled_from(["work", "noop"]), NAMES, NAMES).map(tuple), max_size=12
+)
+
+
+def test_generations_of_a_region() -> None:
+    plan = made(("w", "x", "t"), ("r", "t", "u"), ("w", "x", "t"), io="x >")
+    region = Flow(plan, constants=False).regions["t"]
+    found = [(one.number, [writer for writer, _ in one.writers], one.is_read) for one in region]
+    assert found == [(0, [0], True), (1, [2], False)]
+
+
+@given(LAYERS)
+def test_every_use_is_in_one_generation_and_no_reader_loses_its_writer(layers) -> None:
+    plan = made(*layers, io="a b > e f")
+    flow = Flow(plan, constants=False)
+    uses = [one for region in flow.regions.values() for one in region]
+    written = [(place, tensor.name) for one in uses for place, tensor in one.writers]
+    assert sorted(written) == sorted(
+        (place, tensor.name) for place in flow.kept for tensor in plan.layers[place].outputs
+    )
+    reads = {(at, tensor.name) for one in uses for at, tensor in (*one.readers, *one.carried)}
+    assert reads == {
+        (place, tensor.name) for place in flow.kept for tensor in plan.layers[place].inputs
+    }
+    # With every region a node, each read of a written or given tensor has an edge.
+    graph = plan_graph(plan, tensors="all")
+    into = {edge.target for edge in graph.edges if edge.kind == "data"}
+    for generation in uses:
+        if generation.writers or generation.name in ("a", "b"):
+            for place, _ in (*generation.readers, *generation.carried):
+                node = next(one.id for one in graph.nodes if one.layer is plan.layers[place])
+                assert node in into
+
+
+LOOP = (("init", "x", "state"), ("body", "state", "h"), ("recur", "h", "state"), ("last", "h", "y"))
+
+
+def test_what_is_written_last_and_never_read_goes_into_the_next_iteration() -> None:
+    graph = plan_graph(made(*LOOP, io="x > y"))
+    assert "state.1>body*" in edges(graph)
+    assert "state.0>body" in edges(graph)
+    for io in ("x > y state", ""):
+        assert not any(one.is_carried for one in plan_graph(made(*LOOP, io=io)).edges)
+
+
+GRAPH = plan_graph(
+    made(("one", "x", "a"), ("two", "a", "b"), ("three", "b a", "c"), ("two", "c", "y"), io="x > y")
+)
+
+
+def test_a_neighbourhood_of_any_radius() -> None:
+    part = neighbourhood(GRAPH, named(GRAPH, "one"), 1)
+    assert [one.name for one in part.graph.nodes] == ["x", "one", "two", "three"]
+    assert [one.id for one in part.graph.nodes] == [0, 1, 2, 3]
+    assert len(part.graph.edges) == 4
+    assert (part.centres, part.whole_nodes, part.cut_edges) == ((1,), 6, 1)
+    part = neighbourhood(GRAPH, named(GRAPH, "two"), 0)
+    assert [one.name for one in part.graph.nodes] == ["two", "two"]
+    assert part.graph.edges == ()
+    with pytest.raises(UsageError, match="-1"):
+        neighbourhood(GRAPH, (0,), -1)
+    part = neighbourhood(GRAPH, (0,), 99)
+    assert (part.graph, part.cut_edges) == (GRAPH, 0)
+
+
+def test_names_indices_patterns_and_beams_select() -> None:
+    assert len(named(GRAPH, "two")) == 2
+    assert [GRAPH.nodes[one].name for one in named(GRAPH, "#2")] == ["three"]
+    with pytest.raises(UsageError) as raised:
+        named(GRAPH, "thre")
+    assert raised.value.hint == "did you mean three?"
+    with pytest.raises(UsageError) as raised:
+        named(GRAPH, "quite another")
+    assert raised.value.hint is None
+    assert [GRAPH.nodes[one].name for one in matching(GRAPH, "^t")] == ["two", "three", "two"]
+    assert len(matching(GRAPH, "kgen")) == 4
+    with pytest.raises(UsageError, match="matches"):
+        matching(GRAPH, "nowhere")
+    with pytest.raises(UsageError, match="not a regular expression"):
+        matching(GRAPH, "(")
+    assert parse_beam("PWN(Add, Relu),2") == ("PWN(Add, Relu)", 2)
+    for wrong in ("conv", ",2", "conv,x", "conv,-1"):
+        with pytest.raises(UsageError, match="NODE,RADIUS"):
+            parse_beam(wrong)
+
+
+SMALL = plan_graph(plans.parsed(plans.tensorrt_8_4(), "small"))
+
+
+def queried_names(*queries: str) -> list[str]:
+    return [SMALL.nodes[one].name for one in queried(SMALL, queries)]
+
+
+@pytest.mark.parametrize(
+    ("queries", "wanted"),
+    [
+        (["type:Reformat"], ["copy for conv"]),
+        (["type:convolution"], ["conv + relu"]),
+        (["precision:fp16"], ["conv + relu"]),
+        (["type:Convolution", "precision:FP16"], ["conv + relu"]),
+        (["conv", "type:Reformat"], ["copy for conv"]),
+        (["^conv"], ["conv + relu"]),
+    ],
+)
+def test_what_is_meant(queries, wanted) -> None:
+    assert queried_names(*queries) == wanted
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (["type:Convolutoin"], "did you mean Convolution"),
+        (["precision:FP99x"], "precision 'FP99x'"),
+        (["type:Convolution", "precision:FP32"], "matches all of"),
+        (["type:Convolution", "("], "not a regular expression"),
+        (["absent"], "no node of small matches"),
+    ],
+)
+def test_what_means_nothing(queries, message) -> None:
+    with pytest.raises(UsageError) as caught:
+        queried_names(*queries)
+    assert message in f"{caught.value} {caught.value.hint}"
+
+
+DAGS = st.integers(1, 9).flatmap(
+    lambda count: st.tuples(
+        st.just(count),
+        st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))),
+        st.sets(st.integers(0, count - 1)),
+    )
+)
+
+
+def dag(count: int, pairs: set[tuple[int, int]]) -> PlanGraph:
+    nodes = (
+        GraphNode(id=at, kind="layer", name=str(at), layer=Layer(index=at, name=str(at)))
+        for at in range(count)
+    )
+    edges = (GraphEdge(source=a, target=b) for a, b in sorted(pairs) if a < b)
+    return PlanGraph(name="g", nodes=tuple(nodes), edges=tuple(edges))
+
+
+def reach(count: int, pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    found = set(pairs)
+    for middle in range(count):
+        found |= {(a, d) for a, b in found if b == middle for c, d in found if c == middle}
+    return found
+
+
+@given(DAGS)
+def test_ways_between_kept_nodes_stay_and_none_leads_back(given_) -> None:
+    count, pairs, kept = given_
+    graph = dag(count, pairs)
+    whole = left_out(graph, kept)
+    small = folded(graph, whole)
+    ends = [(one.source, one.target) for one in small.edges]
+    sources, targets = [a for a, _ in ends], [b for _, b in ends]
+    assert not any(against_flow(len(small.nodes), sources, targets))
+    assert all(a < b for a, b in ends)
+    place = {one: at for at, one in enumerate(whole.members) if isinstance(one, int)}
+    assert place.keys() == kept
+    before = reach(count, [(one.source, one.target) for one in graph.edges])
+    after = reach(len(small.nodes), ends)
+    for a in kept:
+        for b in kept:
+            if (a, b) in before:
+                assert (place[a], place[b]) in after
+    assert sum(len(one.held_layers) for one in small.nodes) == count
+
+
+def test_layers_around_a_kept_one_and_tensors_alone_are_no_group() -> None:
+    """A skip connection joins what lies before and behind; as one box it would be a cycle."""
+    plan = made(("a", "x", "t"), ("k", "t", "u"), ("b", "t u", "v"), ("c", "v", "y"), io="x > y")
+    graph = plan_graph(plan)
+    small = folded(graph, left_out(graph, queried(graph, ["^k$"])))
+    assert [node.name for node in small.nodes] == ["x", "left out", "k", "left out", "y"]
+    assert [len(node.layers) for node in small.nodes] == [0, 1, 0, 2, 0]
+    skip = ["k>left out", "left out>k", "left out>left out", "left out>y", "x>left out"]
+    assert edges(small) == skip
+    plan = made(("w1", "x", "t"), ("r", "t", "u"), ("w2", "u", "t"), ("e", "t", "y"), io="x > y")
+    graph = plan_graph(plan)
+    layers = {node.id for node in graph.nodes if node.layer}
+    small = folded(graph, left_out(graph, layers))
+    assert [node.name for node in small.nodes].count("t") == 2

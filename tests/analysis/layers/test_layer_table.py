@@ -1,14 +1,11 @@
+from typing import Any
+
 import pytest
 
-from enginescope.analysis.layers import layer_table
-from enginescope.analysis.layers.layer_sum import (
-    of_plan_profile,
-    plan_profiles,
-    times_of_plan_profile,
-)
+from enginescope.analysis.claims.layer_claims import layer_times
+from enginescope.analysis.layers import layer_sum, layer_table
+from enginescope.analysis.layers.reformats import ReformatLayer, reformats, reformats_by
 from enginescope.core.errors import UsageError
-from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from tests.formats import plans
 from tests.render.runs import imported_run
@@ -55,15 +52,10 @@ def test_joined_rows_have_both_sides_and_untimed_ones_come_last() -> None:
     assert rows[0].time_ms == 0.3
     assert sum(row.share_pct for row in rows) == pytest.approx(100)
     plan = Plan(name="p", layers=(Layer(index=0, name="a", type="Convolution"),))
-    timings = (
-        LayerTiming(index=0, name="stranger", mean_ms=1.0),
-        LayerTiming(index=1, name="a", mean_ms=2.0),
-    )
-    rows = layer_table.layer_rows(plan, Profile(source="trtexec", layers=timings))
-    assert [(row.name, row.in_plan, row.time_ms) for row in rows] == [
-        ("a", True, 2.0),
-        ("stranger", False, 1.0),
-    ]
+    times = plans.profile(("stranger", 1.0), ("a", 2.0))
+    rows = layer_table.layer_rows(plan, times)
+    found = [(row.name, row.in_plan, row.time_ms) for row in rows]
+    assert found == [("a", True, 2.0), ("stranger", False, 1.0)]
     rows = tuple(
         layer_table.LayerRow(index=i, name=str(i), time_ms=time)
         for i, time in enumerate((None, 1.0, 3.0, 0.0, None))
@@ -77,21 +69,15 @@ def plan(*names: str) -> Plan:
 
 
 def profile(*names: str) -> Profile:
-    layers = tuple(
-        LayerTiming(index=index, name=name, mean_ms=float(index))
-        for index, name in enumerate(names)
-    )
-    return Profile(source="trtexec", layers=layers)
+    return plans.profile(*((name, float(at)) for at, name in enumerate(names)))
 
 
 def joined(layers: Plan, times: Profile) -> tuple[list[int | None], list[str]]:
     """Index of the timing of each layer, and the names left over."""
     found = layer_table.attribute(layers, times)
     assert [one.layer for one in found.layers] == list(layers.layers)
-    return (
-        [one.timing.index if one.timing else None for one in found.layers],
-        [one.name for one in found.unmatched],
-    )
+    indices = [one.timing.index if one.timing else None for one in found.layers]
+    return indices, [one.name for one in found.unmatched]
 
 
 def test_layers_and_times_are_joined_by_name_and_occurrence() -> None:
@@ -112,48 +98,31 @@ def test_other_joints_between_fused_names(other: str) -> None:
     assert joined(plan("conv\x1erelu"), profile(other)) == ([0], [])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "trt86-h200/resnet18",
-        "trt86-h200/depth_anything_small",
-        "trt10-rtx3060/alexnet_fp16",
-        "trt10-rtx3060/resnet18_fp16",
-        "trex-examples/mobilenet.qat.onnx.engine",
-        "trex-examples/resnet18-a100-fp16.engine",
-    ],
-)
-def test_real_plans_are_matched_whole(shared, name: str) -> None:
-    stem = shared / name
-    layers, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), name)
-    times, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), name)
-    found = layer_table.attribute(layers, times)
-    assert found.unmatched == ()
-    assert all(one.timing is not None for one in found.layers)
-
-
 SUFFIXES = ("", " [profile 1]", " [profile 10]")
 
 
 def several() -> Plan:
+    def tensors(name: str) -> list[plans.Tensor]:
+        return [plans.tensor(name, [1, 3], "Row major linear FP32")]
+
     layers = [
         {
             "Name": f"conv{suffix}",
             "LayerType": "CaskConvolution",
-            "Inputs": [plans.tensor(f"image{suffix}", [1, 3], "Row major linear FP32")],
-            "Outputs": [plans.tensor(f"scores{suffix}", [1, 3], "Row major linear FP32")],
+            "Inputs": tensors(f"image{suffix}"),
+            "Outputs": tensors(f"scores{suffix}"),
         }
         for suffix in SUFFIXES
     ]
     names = [f"{name}{suffix}" for suffix in SUFFIXES for name in ("image", "scores")]
-    return parse_plan(plans.encoded({"Layers": layers, "Bindings": names}), "a.json")[0]
+    return plans.parsed({"Layers": layers, "Bindings": names})
 
 
 @pytest.mark.parametrize(("index", "suffix"), list(zip((0, 1, 10), SUFFIXES, strict=True)))
 def test_a_profile_has_its_own_layers_and_tensors(index: int, suffix: str) -> None:
     plan = several()
-    assert plan_profiles(plan) == (0, 1, 10)
-    one = of_plan_profile(plan, index)
+    assert layer_sum.plan_profiles(plan) == (0, 1, 10)
+    one = layer_sum.of_plan_profile(plan, index)
     assert [layer.name for layer in one.layers] == [f"conv{suffix}"]
     assert [io.tensor.name for io in one.io] == [f"image{suffix}", f"scores{suffix}"]
 
@@ -161,23 +130,20 @@ def test_a_profile_has_its_own_layers_and_tensors(index: int, suffix: str) -> No
 @pytest.mark.parametrize("index", [2, 100])
 def test_a_profile_that_is_not_there(index: int) -> None:
     with pytest.raises(UsageError, match=f"profile {index}") as caught:
-        of_plan_profile(several(), index)
+        layer_sum.of_plan_profile(several(), index)
     assert caught.value.hint == "it has: 0, 1, 10"
 
 
 def test_times_go_with_their_profile() -> None:
-    rows = tuple(
-        LayerTiming(index=at, name=f"conv{suffix}", mean_ms=1.0 + at)
-        for at, suffix in enumerate(SUFFIXES)
-    )
-    kept = times_of_plan_profile(Profile(source="trtexec", layers=rows, iterations=5), 10)
+    rows = [(f"conv{suffix}", 1.0 + at) for at, suffix in enumerate(SUFFIXES)]
+    kept = layer_sum.times_of_plan_profile(plans.profile(*rows, iterations=5), 10)
     assert [(one.name, one.mean_ms) for one in kept.layers] == [("conv [profile 10]", 3.0)]
     assert kept.iterations == 5
-    alone = Profile(source="trtexec", layers=rows[:1])
-    assert times_of_plan_profile(alone, 0) is alone
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a.json")
-    assert plan_profiles(plan) == ()
-    assert of_plan_profile(plan, 0) is plan
+    alone = plans.profile(rows[0])
+    assert layer_sum.times_of_plan_profile(alone, 0) is alone
+    plan = plans.parsed(plans.tensorrt_10())
+    assert layer_sum.plan_profiles(plan) == ()
+    assert layer_sum.of_plan_profile(plan, 0) is plan
 
 
 ROWS = (
@@ -193,10 +159,8 @@ ROWS = (
 def row(
     index: int, tactic: str | None, time_ms: float | None, **more: object
 ) -> layer_table.LayerRow:
-    fields = {"type": "kgen", "in_plan": True, **more}
-    return layer_table.LayerRow(
-        index=index, name=f"l{index}", tactic=tactic, time_ms=time_ms, **fields
-    )
+    fields = {"type": "kgen", "in_plan": True, "tactic": tactic, "time_ms": time_ms, **more}
+    return layer_table.LayerRow(index=index, name=f"l{index}", **fields)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +198,71 @@ def test_names_that_differ_in_their_hash_are_one() -> None:
 
 def test_without_times_the_most_used_goes_first() -> None:
     found = layer_table.tactic_shares([row(0, "a", None), row(1, "b", None), row(2, "b", None)])
-    assert [(one.tactic, one.time_ms, one.share_pct) for one in found] == [
-        ("b", None, None),
-        ("a", None, None),
+    shares = [(one.tactic, one.time_ms, one.share_pct) for one in found]
+    assert shares == [("b", None, None), ("a", None, None)]
+
+
+FP32 = "Row major linear FP32"
+HALF8 = "Channel major FP16 format where channel % 8 == 0"
+
+
+def copying(name: str, before: str, after: str, **more: Any) -> dict[str, Any]:
+    ends = zip(("Inputs", "Outputs"), ("in", "out"), (before, after), strict=True)
+    tensors = {
+        side: [plans.tensor(f"{name}.{end}", [1, 3, 8, 8], text)] for side, end, text in ends
+    }
+    return {"Name": name, "LayerType": "Reformat", **tensors, **more}
+
+
+def found_in(*layers: dict[str, Any], is_timed: bool = True) -> tuple[ReformatLayer, ...]:
+    plan = plans.parsed({"Layers": list(layers)})
+    times = plans.profile(*((layer["Name"], 1.0 + at) for at, layer in enumerate(layers)))
+    return reformats(plan, layer_table.layer_rows(plan, times if is_timed else None))
+
+
+def test_what_a_reformat_changes_and_what_is_not_known() -> None:
+    both, layout, nothing = found_in(
+        copying("a", FP32, HALF8, Origin="REFORMAT"),
+        copying("b", HALF8, "Row major linear FP16 format", Origin="QDQ"),
+        copying("c", FP32, FP32, LayerType="MyelinReformat"),
+    )
+    assert both.conversion == "FP32 NCHW → FP16 NHWC8"
+    assert (both.changes_type, both.changes_layout) == (True, True)
+    assert (layout.changes_type, layout.changes_layout) == (False, True)
+    assert (nothing.changes_type, nothing.changes_layout) == (False, False)
+    assert [one.origin for one in (both, layout, nothing)] == ["REFORMAT", "QDQ", None]
+    assert [one.time_ms for one in (both, layout, nothing)] == [1.0, 2.0, 3.0]
+    bare = {"Name": "a", "LayerType": "Reformat", "Origin": 3}
+    bare, novel = found_in(bare, copying("b", "Novel", "Half"))
+    assert (bare.source, bare.target, bare.origin) == ("not known", "not known", None)
+    assert (novel.source, novel.target, novel.changes_type) == ("not known", "FP16", None)
+    assert found_in(plans.convolution(), plans.no_op()) == ()
+
+
+def test_groups_by_time_then_by_number() -> None:
+    found = found_in(
+        copying("a", FP32, HALF8, Origin="QDQ"),
+        copying("b", FP32, HALF8, Origin="QDQ"),
+        copying("c", FP32, HALF8),
+    )
+    shares = reformats_by(found, lambda one: one.origin, 12.0)
+    assert [(one.key, one.layers, one.time_ms, one.share_pct) for one in shares] == [
+        ("QDQ", 2, 3.0, 25.0),
+        (None, 1, 3.0, 25.0),
     ]
+    assert reformats_by(found[:1], lambda one: one.origin, None)[0].share_pct is None
+    found = found_in(copying("a", FP32, HALF8), is_timed=False)
+    (share,) = reformats_by(found, lambda one: one.conversion, None)
+    assert (share.layers, share.time_ms, share.share_pct) == (1, None, None)
+
+
+def test_recorded_example(shared) -> None:
+    files = shared / "trex-examples", "mobilenet.qat.onnx.engine"
+    plan, times = plans.recorded(*files), plans.recorded_times(*files)
+    found = reformats(plan, layer_table.layer_rows(plan, times))
+    first = found[0]
+    assert (first.name, first.origin) == ("QuantizeLinear_2", "QDQ")
+    assert first.conversion == "FP32 NCHW → INT8 NC/4HW4"
+    shares = reformats_by(found, lambda one: one.origin, layer_times(times).sum_ms)
+    assert [(one.key, one.layers) for one in shares] == [("QDQ", 17), ("REFORMAT", 1)]
+    assert sum(one.time_ms or 0.0 for one in shares) == pytest.approx(0.082539, abs=1e-6)

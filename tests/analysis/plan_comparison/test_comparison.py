@@ -1,22 +1,27 @@
-import json
-
+import numpy as np
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.layer_changes import Cause, Relation
+from enginescope.analysis.plan_comparison.plans_overview import PlanSummary, compared_plan
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.formats.importing.import_assembly import run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
+from enginescope.records.environment import Environment
+from enginescope.records.plan.plan import IOTensor
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
+from enginescope.records.tensor import Tensor
 from enginescope.render.plan_comparison.compare_phrases import requests_text
 from tests.analysis.compared_plans import Network, network_a, network_b, report, run_a, run_b
-
-RESNETS = ("fp32", "fp16", "qat-residual")
+from tests.analysis.layers.test_layer_table import several
+from tests.render.runs import measured_run
+from tests.trex.examples import goldens
 
 
 def codes(*runs: Run) -> list[str]:
@@ -82,13 +87,8 @@ def test_missing_and_own_times_are_said() -> None:
     (told,) = compare([run_a(), once]).notices
     assert (told.code, told.evidence) == ("W-FEW-ITERATIONS", {"B": 1})
     raw = run_b()
-    own = replace(
-        raw.profile,
-        layers=tuple(
-            replace(one, time_ms=one.mean_ms, raw_ms=one.mean_ms) for one in raw.profile.layers
-        ),
-    )
-    (told,) = compare([run_a(), replace(raw, profile=own)]).notices
+    own = tuple(replace(one, time_ms=one.mean_ms, raw_ms=one.mean_ms) for one in raw.profile.layers)
+    (told,) = compare([run_a(), replace(raw, profile=replace(raw.profile, layers=own))]).notices
     assert (told.code, told.evidence) == ("W-OTHER-PROFILE", {"A": False, "B": True})
     assert codes(run_a(), raw) == []
 
@@ -107,11 +107,15 @@ def test_an_estimate_of_the_profilers_cost_is_not_compared_with_times_that_conta
     assert [plan.sum_ms for plan in both.overview.plans] == [pytest.approx(5.0)] * 2
 
 
-def test_other_networks() -> None:
+def another_network() -> Run:
     other = Network()
     for at, side in enumerate((3, 5, 9, 11)):
         other.add(f"block{at}/y", "SoftMax", 100 + at, 1.0, side=side)
-    found = compare([run_a(), other.run("other", report=report())])
+    return other.run("other", report=report())
+
+
+def test_other_networks() -> None:
+    found = compare([run_a(), another_network()])
     (told,) = found.notices
     assert (told.code, told.evidence) == ("W-OTHER-NETWORK", {"paired": 0, "of": 4})
     assert {one.relation for one in found.layers.layers} == {Relation.ONLY_A, Relation.ONLY_B}
@@ -172,10 +176,7 @@ def test_columns_are_of_one_length_and_hold_every_pair() -> None:
 
 def shared_run(shared, name: str) -> Run:
     path = shared / "trex-examples" / f"{name}.engine.graph.json"
-    read = read_plan_files(PlanFiles(plan=path))
-    return run_of_engine(
-        EngineFacts(name=name, plan=read.plan, profile=read.profile, report=read.report)
-    )
+    return replace(run_of_engine(read_plan_files(PlanFiles(plan=path)).facts), samples=())
 
 
 @pytest.mark.parametrize(
@@ -187,15 +188,21 @@ def shared_run(shared, name: str) -> Run:
 )
 def test_trex_finds_the_same_differences(shared, label, a, b) -> None:
     """trex counts a layer without counterpart as a mismatch of both; we do not."""
-    document = json.loads((shared / "goldens.json").read_text())
-    golden = next(one for one in document["comparisons"] if label in one["label"])
+    golden = next(one for one in goldens(shared)["comparisons"] if label in one["label"])
     exact = golden["exact=True"]
     alone = exact["only_1"] + exact["only_2"]
     raw = [replace(shared_run(shared, one), samples=(), tool=None) for one in (a, b)]
     found = compare(raw)  # trex compares what the profiler reported
     layers = found.pairs
     paired = [one for one in layers.layers if one.a and one.b]
-    assert len(paired) == exact["matched"]
+    assert len(paired) == exact["matched"] >= golden["exact=False"]["matched"]
+    active = [[layer.index for layer in run.plan.active_layers] for run in raw]
+    ours = {(one.a.layers, one.b.layers) for one in paired}
+    theirs = [pair for pair in exact["pairs"] if None not in pair]
+    assert ours >= {((active[0][i],), (active[1][j],)) for i, j in theirs}
+    for relation, key in ((Relation.ONLY_A, "only_1"), (Relation.ONLY_B, "only_2")):
+        left = sum(one.relation is relation for one in layers.layers)
+        assert left <= min(exact[key], golden["exact=False"][key])
     precision, tactic = (
         sum(one.change(what) is not None for one in paired) for what in ("precision", "tactic")
     )
@@ -212,10 +219,81 @@ def test_trex_finds_the_same_differences(shared, label, a, b) -> None:
         assert ours == pytest.approx(golden[key])
 
 
-@pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 2), (0, 2)])
-def test_of_one_network_every_convolution_is_paired(shared, a, b) -> None:
-    found = compare([shared_run(shared, f"resnet18-a100-{RESNETS[one]}") for one in (a, b)])
-    alone = [one for one in found.pairs.layers if not (one.a and one.b)]
-    assert {one.type for one in alone} == {"Reformat"}
-    whole = sum(one.difference_ms or 0 for one in found.pairs.explanations)
-    assert whole == pytest.approx(found.pairs.difference_ms, abs=1e-12)
+def summary(run: Run, **more) -> PlanSummary:
+    return compared_plan(run, label="A", **more).summary
+
+
+def test_a_plan_in_a_line_with_and_without_a_profile() -> None:
+    found = summary(run_b())
+    facts = (found.name, found.gpu, found.tensorrt, found.batch)
+    assert facts == ("net b", "NVIDIA A100", "8.6.1", 4)
+    assert (found.totals.active_layers, found.sum_ms, found.iterations) == (7, 4.1875, 100)
+    assert found.sum_per_item_ms == 4.1875 / 4
+    by_type = {one.key: (one.layers, one.time_ms) for one in found.by_type}
+    assert by_type == {"Convolution": (5, 3.0625), "ConvActPool": (1, 0.875), "Reformat": (1, 0.25)}
+    by_precision = {one.key: (one.layers, one.time_ms) for one in found.by_precision}
+    assert by_precision == {"FP16": (2, 1.0), "FP32": (5, 3.1875)}
+    assert sum(one.time_ms or 0 for one in found.by_type) == found.sum_ms
+    found = summary(run_a(timed=False))
+    assert found.sum_ms is None
+    assert found.sum_per_item_ms is None
+    by_type = {one.key: (one.layers, one.time_ms) for one in found.by_type}
+    assert by_type == {"Convolution": (6, None), "Pooling": (1, None), "Reformat": (1, None)}
+    found = summary(run_a(extra_ms=0.5))
+    assert {one.key: one.time_ms for one in found.by_type}[None] == 0.5
+    assert sum(one.time_ms or 0 for one in found.by_type) == pytest.approx(found.sum_ms)
+    with pytest.raises(UsageError, match="no plan to compare"):
+        summary(measured_run())
+
+
+def test_samples_go_before_what_was_printed() -> None:
+    printed = ReportedSummary(metric="gpu_compute", mean_ms=2.5, median_ms=2.25)
+    tool = report(summaries=(printed,), throughput_per_s=100.0)
+    found = summary(network_a().run("a", report=tool))
+    (figure,) = found.latencies
+    assert (figure.source, figure.mean_ms, figure.median_ms) == ("printed", 2.5, 2.25)
+    assert (figure.median_interval, figure.n) == (None, None)
+    assert found.latency("gpu_compute") == figure
+    assert found.latency("latency") is None
+    assert found.items_per_s == 400.0
+    values = frozen(1 + 0.01 * np.random.default_rng(1).random(500))
+    printed = ReportedSummary(metric="gpu_compute", mean_ms=2.5)
+    run = network_a().run("a", report=report(summaries=(printed,)))
+    run = replace(run, samples=(Samples(metric="gpu_compute", values_ms=values),))
+    (figure,) = summary(run).latencies
+    assert (figure.source, figure.n) == ("samples", 500)
+    assert figure.median_ms == pytest.approx(np.median(values), rel=1e-3)
+    assert figure.median_interval.low <= figure.median_ms <= figure.median_interval.high
+
+
+def test_throughput_needs_the_batch_that_was_fed() -> None:
+    run = replace(network_a().run("a", report=report(throughput_per_s=9.0)), inputs=())
+    assert run.plan is not None
+    scalar = IOTensor(tensor=Tensor(name="image", shape=()), mode="input")
+    run = replace(
+        run,
+        plan=replace(run.plan, io=(scalar,)),
+        job=replace(run.job, workload=replace(run.job.workload, batch=None)),
+    )
+    found = summary(run)
+    assert (found.batch, found.items_per_s, found.sum_per_item_ms) == (None, None, None)
+    run = run_a()
+    assert run.plan is not None
+    dynamic = IOTensor(tensor=Tensor(name="image", shape=(None, 3, 16, 16)), mode="input")
+    fed = Tensor(name="image", shape=(16, 3, 16, 16))
+    run = replace(run, plan=replace(run.plan, io=(dynamic,)), inputs=(fed,))
+    assert summary(run).batch == 16
+    run = replace(network_a().run("x", timed=False), plan=several())
+    layers = {index: summary(run, plan_profile=index).totals.layers for index in (0, 1)}
+    assert all(0 < count < len(several().layers) for count in layers.values())
+    with pytest.raises(UsageError, match="profile 7"):
+        summary(run, plan_profile=7)
+
+
+def test_the_version_of_a_measured_run_is_that_of_its_environment() -> None:
+    run = measured_run(
+        plan=network_a().plan("x"), environment=Environment(versions={"tensorrt": "10.3.0"})
+    )
+    found = summary(run)
+    assert (found.tensorrt, found.gpu) == ("10.3.0", None)
+    assert found.latency("latency") is not None

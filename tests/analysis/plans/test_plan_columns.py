@@ -1,39 +1,29 @@
-import json
 from typing import Any
 
 import pytest
 
 from enginescope.analysis.layers.layer_table import attribute
+from enginescope.analysis.plans.layer_attributes import attributes_of
 from enginescope.analysis.plans.plan_columns import COLUMNS, PlanFacts, plan_columns
 from enginescope.analysis.roofline.layer_work import layer_bytes, layer_work
 from enginescope.analysis.roofline.roofline import gpu_limits, roofline
-from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile, Weights
+from enginescope.records.tensor import DataType
+from tests.conftest import DATA
 from tests.formats import plans
 
 
 def facts_of(plan: Plan, profile: Profile | None = None, gpu: str | None = None) -> PlanFacts:
-    works = layer_work(plan)
+    works, limits = layer_work(plan), gpu_limits(gpu)
     joined = attribute(plan, profile) if profile else None
-    limits = gpu_limits(gpu)
-    return PlanFacts(
-        plan=plan,
-        sizes=layer_bytes(plan),
-        works=works,
-        attribution=joined,
-        roofline=roofline(plan, works, limits, joined) if limits else None,
-    )
+    roofs = roofline(plan, works, limits, joined) if limits else None
+    facts = {"sizes": layer_bytes(plan), "works": works, "attribution": joined, "roofline": roofs}
+    return PlanFacts(plan=plan, **facts)
 
 
 def columns(plan: Plan, *positions: int, **more: Any) -> dict[str, list[Any]]:
     every = positions or range(len(plan.layers))
     return plan_columns(facts_of(plan, **more), list(every))
-
-
-def parsed(document: object) -> Plan:
-    return parse_plan(plans.encoded(document), "a")[0]
 
 
 def own(*values: Any) -> list[Any]:
@@ -45,7 +35,7 @@ def own(*values: Any) -> list[Any]:
 
 
 def test_a_convolution() -> None:
-    found = columns(parsed(plans.tensorrt_8_4()), 1)
+    found = columns(plans.parsed(plans.tensorrt_8_4()), 1)
     row = {name: values[0] for name, values in found.items() if values[0] is not None}
     macs = 64 * 4 * 27
     assert row == {
@@ -80,7 +70,7 @@ def test_a_convolution() -> None:
 
 
 def test_times_and_limits() -> None:
-    plan = parsed(plans.tensorrt_8_4())
+    plan = plans.parsed(plans.tensorrt_8_4())
     times = (
         LayerTiming(index=0, name="conv + relu", mean_ms=3.0, median_ms=2.5, total_ms=30.0),
         LayerTiming(index=1, name="elsewhere", mean_ms=1.0),
@@ -100,18 +90,15 @@ def test_times_and_limits() -> None:
 
 
 def test_tensors_and_nodes_as_text() -> None:
-    found = columns(parsed(plans.tensorrt_10()), 4)
+    found = columns(plans.parsed(plans.tensorrt_10()), 4)
     assert found["onnx_nodes"] == ["head/MatMul;head/Add"]
     assert found["inputs"][0].startswith("1×256 FP16; 256×10 FP16")
     assert found["stream"] == [0]
     assert "Metadata" not in found
-    assert columns(parsed(plans.tensorrt_11()))["inputs"] == ["?×3×8×8 FP16 NHWC8"]
-    bare = columns(parsed(plans.names_only()))
-    assert (bare["inputs"], bare["precision"], bare["weights_size"]) == (
-        ["", ""],
-        [None, None],
-        [None, None],
-    )
+    assert columns(plans.parsed(plans.tensorrt_11()))["inputs"] == ["?×3×8×8 FP16 NHWC8"]
+    bare = columns(plans.parsed(plans.names_only()))
+    assert [bare[one] for one in ("precision", "weights_size")] == [[None, None]] * 2
+    assert bare["inputs"] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -149,32 +136,34 @@ def test_a_field_whose_name_is_taken_and_no_rows() -> None:
     assert all(one.meaning for one in COLUMNS)
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_goldens(shared, name: str) -> None:
-    """trex's data frame, but for what a ConvActPool layer carries."""
-    golden = json.loads((shared / "goldens.json").read_bytes())["plans"][name]
-    stem = shared / "trex-examples" / name
-    plan, _ = parse_plan(stem.with_name(f"{name}.graph.json").read_bytes(), name)
-    profile, _ = parse_profile(stem.with_name(f"{name}.profile.json").read_bytes(), name)
-    active = [at for at, layer in enumerate(plan.layers) if not layer.is_inert]
-    found = plan_columns(facts_of(plan, profile), active)
-    rows = golden["per_layer"]
-    same = ("Name", "type", "subtype", "precision", "output_precision", "total_io_size_bytes")
-    for column in same:
-        assert found[column] == [row[column] for row in rows]
-    assert [one or "TensorRT" for one in found["tactic"]] == [row["tactic"] for row in rows]
-    assert found["latency.avg_time"] == [row["avg"] for row in rows]
-    assert found["latency.pct_time"] == pytest.approx([row["pct"] for row in rows], rel=1e-3)
-    missed = sum(found["weights_size"]) - sum(row["weights_size"] for row in rows)
-    assert missed == MISSED_BY_TREX.get(name, 0)
-    renamed = {
-        "latency.time",
-        "latency.median_time",
-        "Inputs",
-        "Outputs",
-        "Weights",
-        "Bias",
-        "ConvWeights",
-        "ConvBias",
+def test_a_convolution_has_all_of_its_attributes() -> None:
+    plan = plans.recorded(DATA / "trt86-h200", "resnet18")
+    layer = next(one for one in plan.layers if one.name == "/conv1/Conv + /relu/Relu")
+    assert attributes_of(layer) == {
+        "output_precision": "FP16",
+        "weights_type": "FP16",
+        "kernel": "7×7",
+        "stride": "2×2",
+        "padding": "3×3",
+        "dilation": "1×1",
+        "groups": 1,
+        "out_channels": 64,
+        "activation": "RELU",
+        "stream": 0,
+        "tactic_value": layer.tactic_value,
     }
-    assert set(golden["df_columns"]) - renamed <= set(found)
+
+
+def test_a_fused_convolution_a_pooling_and_weights_say_their_own() -> None:
+    fused = {"ConvKernel": [3, 3], "ConvActivation": "NONE", "PoolingStride": [2, 2]}
+    found = attributes_of(Layer(index=0, name="fused", type="ConvActPool", attributes=fused))
+    assert found == {"kernel": "3×3", "stride": "2×2"}
+    pooling = {"WindowSize": [7, 7], "PrePadding": [0, 0], "PostPadding": [1, 1]}
+    found = attributes_of(Layer(index=0, name="pool", type="Pooling", attributes=pooling))
+    assert found == {"kernel": "7×7", "padding": "0×0 before, 1×1 after"}
+    weights = (
+        Weights(role="Bias", dtype=DataType.FP32, count=8),
+        Weights(role="Weights", dtype=DataType.INT8, count=72),
+    )
+    layer = Layer(index=0, name="conv", weights=weights, attributes={"Origin": "QDQ"})
+    assert attributes_of(layer) == {"weights_type": "INT8", "reformat_origin": "QDQ"}

@@ -1,33 +1,16 @@
-import json
-
 import pytest
 
 from enginescope.analysis.plans.plan_columns import plan_totals
 from enginescope.analysis.plans.plan_view import plan_tensors
-from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, Weights
 from enginescope.records.tensor import DataType, Tensor
+from tests.analysis import card_plans
+from tests.analysis.card_plans import tensor
 from tests.formats import plans
-
-GOLDEN = [
-    "mobilenet.qat.onnx.engine",
-    "mobilenet_v2_residuals.qat.onnx.engine",
-    "resnet18-a100-fp16.engine",
-    "resnet18-a100-fp32.engine",
-    "resnet18-a100-qat-residual.engine",
-]
-#: trex does not see the kernel of a ConvActPool layer: 9,408 int8 weights.
-MISSED_BY_TREX = {"resnet18-a100-qat-residual.engine": 9408}
-
-
-def tensor(name: str, *shape: int | None, dtype: DataType | None = DataType.FP32) -> Tensor:
-    return Tensor(name=name, shape=shape, dtype=dtype)
 
 
 def layer(index: int, reads: list[Tensor], writes: list[Tensor], kind: str = "kgen") -> Layer:
-    return Layer(
-        index=index, name=f"l{index}", type=kind, inputs=tuple(reads), outputs=tuple(writes)
-    )
+    return card_plans.layer(index, f"l{index}", kind, reads, writes)
 
 
 def plan_of(*layers: Layer, inputs: tuple[Tensor, ...] = ()) -> Plan:
@@ -36,7 +19,7 @@ def plan_of(*layers: Layer, inputs: tuple[Tensor, ...] = ()) -> Plan:
 
 
 def test_the_bytes_of_plans_and_chains() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
+    plan = plans.parsed(plans.tensorrt_8_4())
     totals = plan_totals(plan)
     assert (totals.layers, totals.active_layers) == (3, 2)
     assert totals.layers_by_type == {"Reformat": 1, "Convolution": 1}
@@ -46,14 +29,6 @@ def test_the_bytes_of_plans_and_chains() -> None:
     assert totals.activation_bytes == image + packed + packed + features
     assert totals.padded_activation_bytes == image + 2 * 8 * 64 * 2 + 32 * 64
     assert totals.unknown_tensors == 0
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a")
-    totals = plan_totals(plan)
-    assert totals.weights_bytes == 216 + 256 * 10 * 2 + 10 * 2
-    features = 4 * 64  # what the no-op passes on, at the size of its input
-    assert totals.activation_bytes == (3 * 64 * 4 + 3 * 64 * 2) + (3 * 64 * 2 + 256) + (
-        features + 20
-    )
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
     found = [(one.tensor.name, one.written_by, one.read_by) for one in plan_tensors(plan)]
     assert found == [
         ("image", (), (0,)),
@@ -61,6 +36,10 @@ def test_the_bytes_of_plans_and_chains() -> None:
         ("features", (1,), (2,)),
         ("flat", (2,), ()),
     ]
+    totals = plan_totals(plans.parsed(plans.tensorrt_10()))
+    assert totals.weights_bytes == 216 + 256 * 10 * 2 + 10 * 2
+    # the no-op passes the features on at the size of its input
+    assert totals.activation_bytes == image + packed + packed + features + features + 20
 
 
 def test_constants_count_once() -> None:
@@ -68,13 +47,8 @@ def test_constants_count_once() -> None:
     totals = plan_totals(plan_of(layer(0, [x, w], [y]), layer(1, [y, w], [z]), inputs=(x,)))
     assert (totals.weights_bytes, totals.activation_bytes) == (16, 4 * 16)
     x, w, v, y = (tensor(name, 4) for name in "xwvy")
-    carried = Layer(
-        index=0,
-        name="c",
-        type="Constant",
-        outputs=(w,),
-        weights=(Weights(role="weights", dtype=DataType.FP16, count=4),),
-    )
+    weights = (Weights(role="weights", dtype=DataType.FP16, count=4),)
+    carried = Layer(index=0, name="c", type="Constant", outputs=(w,), weights=weights)
     bare = layer(1, [], [v], "Constant")
     totals = plan_totals(plan_of(carried, bare, layer(2, [x, w, v], [y]), inputs=(x,)))
     assert totals.weights_bytes == 16 + 16  # both are FP32 in the engine
@@ -83,10 +57,8 @@ def test_constants_count_once() -> None:
 
 def test_no_ops_unknown_sizes_and_memory_used_again() -> None:
     x, big, small, tail = tensor("x", 2), tensor("big", 8), tensor("small", 4), tensor("tail", 1)
-    first, second = layer(1, [big], [small], "NoOp"), layer(2, [small], [tail], "NoOp")
-    totals = plan_totals(
-        plan_of(layer(0, [x], [big]), first, second, layer(3, [tail], [x]), inputs=(x,))
-    )
+    idle = layer(1, [big], [small], "NoOp"), layer(2, [small], [tail], "NoOp")
+    totals = plan_totals(plan_of(layer(0, [x], [big]), *idle, layer(3, [tail], [x]), inputs=(x,)))
     assert totals.activation_bytes == 8 + 32 + 32 + 8
     x = tensor("x", None, 3)
     y = tensor("y", 4)
@@ -103,27 +75,12 @@ def test_no_ops_unknown_sizes_and_memory_used_again() -> None:
     assert (found["spare"].written_by, found["spare"].read_by) == ((), ())
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_goldens(shared, name: str) -> None:
-    golden = json.loads((shared / "goldens.json").read_bytes())["plans"][name]
-    stem = shared / "trex-examples" / name
-    plan, _ = parse_plan(stem.with_name(f"{name}.graph.json").read_bytes(), name)
-    totals = plan_totals(plan)
-    assert totals.layers == golden["raw_layers_in_json"]
-    assert totals.active_layers == golden["n_layers_df"]
-    assert totals.layers_by_type == golden["count_by_type"]
-    assert totals.layers_by_precision == golden["count_by_precision"]
-
-
 @pytest.mark.parametrize(
     ("name", "weights_mib", "activations_mib"),
-    [("alexnet_fp16.graph.json", 116.5, 3.1), ("resnet18_fp16.graph.json", 22.3, 12.9)],
+    [("alexnet_fp16", 116.5, 3.1), ("resnet18_fp16", 22.3, 12.9)],
 )
 def test_gemm_weights_are_no_activations(shared, name, weights_mib, activations_mib) -> None:
     """trex says 4.7 and 114.9 MiB of AlexNet; tests/trex holds the sum to its parameters."""
-    plan, _ = parse_plan((shared / "trt10-rtx3060" / name).read_bytes(), name)
-    totals = plan_totals(plan)
-    assert totals.weights_bytes is not None
-    assert totals.activation_bytes is not None
+    totals = plan_totals(plans.recorded(shared / "trt10-rtx3060", name))
     assert totals.weights_bytes / 2**20 == pytest.approx(weights_mib, abs=0.05)
     assert totals.activation_bytes / 2**20 == pytest.approx(activations_mib, abs=0.05)

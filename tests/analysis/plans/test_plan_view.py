@@ -1,24 +1,17 @@
 import pytest
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
-from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.plans.plan_view import ORDERS, Exploration, PlanView, explore, ordered
 from enginescope.analysis.roofline.roofline import GpuLimits
 from enginescope.core.errors import UsageError
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
-from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from enginescope.records.plan.plan import Layer, Plan
 from enginescope.rules.view import LintInput, LintView
+from tests.analysis.layers.test_layer_table import several
 from tests.formats import plans
 
-PLAN, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "engine")
-PROFILE = Profile(
-    source="trtexec",
-    layers=(
-        LayerTiming(index=0, name="conv + relu", mean_ms=3.0),
-        LayerTiming(index=1, name="head_myl0_2", mean_ms=1.0),
-    ),
-)
+PLAN = plans.parsed(plans.tensorrt_10(), "engine")
+PROFILE = plans.profile(("conv + relu", 3.0), ("head_myl0_2", 1.0))
 
 
 def test_layers_and_names_without_a_profile_a_gpu_or_a_model() -> None:
@@ -38,7 +31,6 @@ def test_layers_and_names_without_a_profile_a_gpu_or_a_model() -> None:
     assert (view.find("c"), view.find_all("c")) == (None, ())
     view = PlanView(PLAN)
     conv = view.find("conv + relu")
-    assert conv is not None
     assert (view.attribution, view.total_ms, view.time_of(conv)) == (None, None, None)
     assert (view.roofline, view.onnx_map) == (None, None)
     assert view.columns()["latency.avg_time"] == [None, None, None]
@@ -47,7 +39,6 @@ def test_layers_and_names_without_a_profile_a_gpu_or_a_model() -> None:
 def test_times_work_and_the_gpu() -> None:
     view = PlanView(PLAN, PROFILE, gpu="NVIDIA H200")
     conv = view.find("conv + relu")
-    assert conv is not None
     assert (view.time_of(conv).time_ms, view.total_ms) == (3.0, 4.0)
     assert (view.work_of(conv).macs, view.roofline.gpu.name) == (64 * 4 * 27, "H200")
     assert [one.position for one in view.roofline.worst()] == [1, 4]
@@ -91,37 +82,23 @@ def test_columns_by_type_and_frames() -> None:
     assert (view.to_polars("Reformat").height, view.to_arrow("gemm").num_rows) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "trt86-h200/resnet18",
-        "trt86-h200/depth_anything_small",
-        "trt10-rtx3060/alexnet_fp16",
-        "trt10-rtx3060/resnet18_fp16",
-        "trex-examples/mobilenet.qat.onnx.engine",
-        "trex-examples/resnet18-a100-qat-residual.engine",
-    ],
-)
+@pytest.mark.parametrize("name", ["trt86-h200/resnet18", "trt10-rtx3060/alexnet_fp16"])
 def test_real_plans_as_frames(shared, name: str) -> None:
     pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
-    stem = shared / name
-    plan, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), name)
-    profile, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), name)
-    view = PlanView(plan, profile, gpu="H200")
+    times = plans.recorded_times(shared, name)
+    view = PlanView(plans.recorded(shared, name), times, gpu="H200")
     assert view.to_arrow().num_rows == view.to_polars().height == len(view.layers)
     every = view.to_polars(inert=True)
     assert every.height == len(view.all_layers)
-    assert sum(one or 0.0 for one in every["latency.avg_time"]) == pytest.approx(
-        view.total_ms, rel=1e-6
-    )
+    sum_ms = sum(one or 0.0 for one in every["latency.avg_time"])
+    assert sum_ms == pytest.approx(view.total_ms, rel=1e-6)
 
 
 def test_the_bundled_model_whole(data, convnet) -> None:
-    stem = data / "trt86-h200-process" / "small_convnet.onnx.engine"
-    plan, _ = parse_plan(stem.with_name(f"{stem.name}.graph.json").read_bytes(), "a")
-    profile, _ = parse_profile(stem.with_name(f"{stem.name}.profile.json").read_bytes(), "a")
-    view = PlanView(plan, profile, gpu="NVIDIA H200", onnx=read_onnx_graph(convnet))
+    files = data / "trt86-h200-process", "small_convnet.onnx.engine"
+    plan, times = plans.recorded(*files), plans.recorded_times(*files)
+    view = PlanView(plan, times, gpu="NVIDIA H200", onnx=read_onnx_graph(convnet))
     assert view.onnx_map is not None
     assert view.roofline.unknown == 0
     assert 0 < view.roofline.saving_ms() < view.total_ms
@@ -136,3 +113,78 @@ def test_limits_are_held_against_the_times_that_lint_counts() -> None:
     assert sum(counted.values()) == pytest.approx(view.engine_ms) == pytest.approx(3.5)
     assert view.roofline.profiler_ms == 0.00234
     assert PlanView(PLAN, PROFILE, gpu="H200").roofline.profiler_ms is None
+
+
+TEN = plans.parsed(plans.tensorrt_10())
+
+
+def names_by(found: Exploration, by: str) -> list[str]:
+    return [one.row.name for one in ordered(found.layers, by)]
+
+
+def test_plan_and_profile_together() -> None:
+    names = ("copy for conv", "conv + relu", "squeeze", "head_myl0_2")
+    times = zip(names, (2.0, 5.0, 0.0, 3.0), strict=True)
+    found = explore(
+        "net", TEN, plans.profile(*times, iterations=7), whole=WholeRequest("gpu_compute", 8.0)
+    )
+    assert (found.name, found.plan_schema, found.iterations) == ("net", "trt8-10", 7)
+    time = found.time
+    assert (time.sum_ms, time.raw_ms, time.ratio) == pytest.approx((8.0, 10.0, 1.0))
+    assert [(one.key, one.time_ms) for one in found.by_type] == [
+        ("Convolution", pytest.approx(4.0, rel=1e-3)),
+        ("gemm", pytest.approx(2.4, rel=1e-3)),
+        ("Reformat", pytest.approx(1.6, rel=1e-3)),
+    ]
+    assert [(one.key, one.layers) for one in found.by_precision] == [("FP16", 2), ("FP32", 1)]
+    assert [one.tactic for one in found.tactics] == ["sm80_xmma_fprop", "sm80_xmma_gemm", None]
+    assert [one.key for one in found.reformats_by_origin] == ["REFORMAT"]
+    assert [one.tensor.name for one in TEN.inputs] == [one.name for one in found.inputs]
+    assert found.notices == ()
+
+
+def test_what_has_no_partner_is_told_and_a_plan_or_profile_alone_has_less() -> None:
+    found = explore(
+        "net", TEN, plans.profile(("copy for conv", 2.0), ("stranger", 1.0), ("other", 1.0))
+    )
+    told = {one.code: one for one in found.notices}
+    assert told["W-LAYERS-UNTIMED"].evidence["layers"] == ["conv + relu", "head_myl0_2"]
+    assert told["W-TIMES-UNMATCHED"].evidence == {"count": 2, "layers": ["stranger", "other"]}
+    assert told["W-TIMES-UNMATCHED"].message.startswith("2 times have no layer")
+    assert [one.row.name for one in found.layers[-2:]] == ["stranger", "other"]
+    assert found.layers[-1].sizes is None
+    plan = Plan(name="p", layers=(Layer(index=0, name="a"), Layer(index=1, name="b")))
+    (notice,) = explore("p", plan, plans.profile(("a", 1.0))).notices
+    assert notice.message == "1 layer has no time in the plan and profile given: 'b'"
+    found = explore("net", TEN, None)
+    assert (found.time, found.by_type, found.notices) == (None, (), ())
+    assert found.totals.layers_by_type == {"Reformat": 1, "Convolution": 1, "gemm": 1}
+    found = explore("net", None, plans.profile(("a", 1.0), ("b", 3.0)))
+    assert (found.totals, found.tactics, found.plan_schema) == (None, (), None)
+    assert names_by(found, "time") == ["b", "a"]
+
+
+@pytest.mark.parametrize("index", [0, 1, 10])
+def test_one_optimisation_profile_of_several(index: int) -> None:
+    suffix = f" [profile {index}]" if index else ""
+    given = plans.profile(("conv", 1.0), ("conv [profile 1]", 2.0), ("conv [profile 10]", 11.0))
+    found = explore("net", several(), given, plan_profile=index)
+    assert [one.row.name for one in found.layers] == [f"conv{suffix}"]
+    assert found.time.sum_ms == 1.0 + index
+    assert (found.plan_profile, found.plan_profiles) == (index, (0, 1, 10))
+    assert found.notices == ()
+
+
+def test_orders_put_what_is_not_known_last_and_a_missing_profile_is_an_error() -> None:
+    with pytest.raises(UsageError, match="profile 1"):
+        explore("net", TEN, None, plan_profile=1)
+    found = explore("net", TEN, plans.profile(("copy for conv", 2.0), ("head_myl0_2", 3.0)))
+    assert names_by(found, "plan") == [one.row.name for one in found.layers]
+    assert names_by(found, "time")[:2] == ["head_myl0_2", "copy for conv"]
+    assert names_by(found, "name") == sorted(one.row.name for one in found.layers)
+    assert names_by(found, "weights")[0] == "head_myl0_2"  # 256 × 10 halves beat 108
+    for by in ORDERS:
+        assert sorted(names_by(found, by)) == names_by(found, "name")
+    found = explore("net", TEN, plans.profile(("stranger", 9.0)))
+    assert names_by(found, "footprint")[-1] == "stranger"
+    assert names_by(explore("n", None, plans.profile(("a", 1.0))), "weights") == ["a"]

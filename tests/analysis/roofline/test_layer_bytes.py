@@ -1,28 +1,33 @@
 import pytest
 
 from enginescope.analysis.plans.plan_columns import plan_totals
-from enginescope.analysis.roofline.layer_work import add_known, layer_bytes, layer_kinds, layer_work
+from enginescope.analysis.roofline.layer_work import (
+    LayerBytes,
+    add_known,
+    layer_bytes,
+    layer_kinds,
+    layer_work,
+)
 from enginescope.core.record import replace
-from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.plan.plan import Layer, Plan, Weights
+from enginescope.records.plan.plan import Layer, Weights
 from enginescope.records.tensor import DataType
 from tests.analysis.plans.test_plan_totals import layer, plan_of, tensor
 from tests.formats import plans
 
 
-def of(document: object) -> tuple[Plan, dict]:
-    plan, _ = parse_plan(plans.encoded(document), "a")
-    return plan, {one.name: size for one, size in zip(plan.layers, layer_bytes(plan), strict=True)}
+def of(document: object) -> dict[str, LayerBytes]:
+    plan = plans.parsed(document)
+    return {one.name: size for one, size in zip(plan.layers, layer_bytes(plan), strict=True)}
 
 
 def test_the_bytes_of_a_convolution_and_its_constants() -> None:
-    _, sizes = of(plans.tensorrt_8_4())
+    sizes = of(plans.tensorrt_8_4())
     conv = sizes["conv + relu"]
     assert (conv.activation_bytes, conv.weights_bytes, conv.bias_bytes) == (384 + 256, 216, 16)
     assert (conv.footprint_bytes, conv.moved_bytes) == (856, 872)
     copy = sizes["copy for conv"]
     assert (copy.activation_bytes, copy.weights_bytes, copy.bias_bytes) == (768 + 384, 0, 0)
-    _, sizes = of(plans.tensorrt_10())
+    sizes = of(plans.tensorrt_10())
     gemm = sizes["head_myl0_2"]
     assert gemm.weights_bytes == 2 * (256 * 10 + 10)
     assert gemm.activation_bytes == 256 + 20  # what the no-op passes on has one byte each
@@ -49,34 +54,32 @@ def test_sizes_that_are_not_known_and_circles() -> None:
     a, b = tensor("a", 1), tensor("b", 2)
     plan = plan_of(layer(0, [a], [b], "NoOp"), layer(1, [b], [a], "NoOp"), layer(2, [a], []))
     assert layer_bytes(plan)[2].activation_bytes == plan_totals(plan).activation_bytes == 4
-    _, sizes = of(plans.names_only())
+    sizes = of(plans.names_only())
     assert all(one.moved_bytes is None for one in sizes.values())
     x, y = tensor("x", None, 3), tensor("y", 4)
     found = layer_bytes(plan_of(layer(0, [x], [y]), inputs=(x,)))[0]
     assert (found.activation_bytes, found.weights_bytes, found.footprint_bytes) == (None, 0, None)
     assert add_known() == 0
     assert add_known(1, None) is None
-    working = Layer(index=0, name="plugin", type="PluginV2")
-    idle = Layer(index=1, name="no-op", type="NoOp")
-    found = layer_bytes(Plan(name="made", layers=(working, idle)))
-    assert found[0].activation_bytes is None
-    assert (found[0].footprint_bytes, found[0].moved_bytes) == (None, None)
-    assert found[1].activation_bytes == 0
+    plugin = Layer(index=0, name="plugin", type="PluginV2")
+    working, idle = layer_bytes(plan_of(plugin, layer(1, [], [], "NoOp")))
+    assert (working.activation_bytes, idle.activation_bytes) == (None, 0)
+    assert (working.footprint_bytes, working.moved_bytes) == (None, None)
 
 
-REAL_PLANS = [
-    "trt10-rtx3060/resnet18_fp16",
-    "trt10-rtx3060/alexnet_fp16",
-    "trt86-h200/resnet18",
-    "trt86-h200/depth_anything_small",
-    "trt86-h100-trtexec/real",
-]
-
-
-@pytest.mark.parametrize("name", REAL_PLANS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "trt10-rtx3060/resnet18_fp16",
+        "trt10-rtx3060/alexnet_fp16",
+        "trt86-h200/resnet18",
+        "trt86-h200/depth_anything_small",
+        "trt86-h100-trtexec/real",
+    ],
+)
 def test_layers_add_up_to_the_plans_totals(shared, name: str) -> None:
     """All layers and the layers that do work have the same sum: a constant layer moves nothing."""
-    plan, _ = parse_plan((shared / name).with_suffix(".graph.json").read_bytes(), name)
+    plan = plans.recorded(shared, name)
     sizes = layer_bytes(plan)
     active = [size for layer, size in zip(plan.layers, sizes, strict=True) if not layer.is_inert]
     totals = plan_totals(plan)
@@ -105,15 +108,13 @@ def test_a_constant_counts_at_its_size_in_the_engine() -> None:
 
 
 def test_layers_of_a_kind_differ_in_names_and_nodes_alone(data) -> None:
-    file = data / "trt86-h200" / "resnet18.graph.json"
-    plan, _ = parse_plan(file.read_bytes(), file.name)
+    plan = plans.recorded(data / "trt86-h200", "resnet18")
     at = next(at for at, one in enumerate(plan.layers) if one.type == "Convolution")
     conv = plan.layers[at]
     (read, *others), (written,) = conv.inputs, conv.outputs
+    nodes = {"metadata": "[ONNX Layer: other]", "onnx_nodes": ("other",)}
     alike = (
-        replace(
-            conv, name="other", index=99, metadata="[ONNX Layer: other]", onnx_nodes=("other",)
-        ),
+        replace(conv, name="other", index=99, **nodes),
         replace(conv, attributes=dict(conv.attributes), weights=tuple(map(replace, conv.weights))),
         replace(conv, outputs=(replace(written, name="elsewhere"),)),
     )
@@ -140,30 +141,28 @@ def test_layers_of_a_kind_differ_in_names_and_nodes_alone(data) -> None:
     numbers = kinds.of_layer[known + 3 :]
     assert len(set(numbers)) == len(unlike)
     assert kinds.of_layer[at] not in numbers
-    assert [kinds.examples[kind].type for kind in kinds.of_layer] == [
-        one.type for one in grown.layers
-    ]
+    types = [kinds.examples[kind].type for kind in kinds.of_layer]
+    assert types == [one.type for one in grown.layers]
     assert len(kinds.examples) < len(grown.layers)
 
 
 def test_a_no_op_makes_a_kind_of_its_own_and_no_activation_of_a_constant() -> None:
-    wide, narrow, x, y = (
-        tensor(name, size) for name, size in zip("wnxy", (8, 4, 4, 4), strict=True)
-    )
+    wide, *others = (tensor(name, 4 + 4 * (name == "w")) for name in "wnxyab")
+    narrow, x, y, a, b = others
     plan = plan_of(
         layer(0, [wide], [x], "NoOp"),
         layer(1, [narrow], [y], "NoOp"),
-        layer(2, [x], [tensor("a", 4)]),
-        layer(3, [y], [tensor("b", 4)]),
+        layer(2, [x], [a]),
+        layer(3, [y], [b]),
     )
     assert [one.moved_bytes for one in layer_work(plan)[2:]] == [48, 32]
-    x, y, constant = tensor("x", 4), tensor("y", 4), tensor("constant", 8)
+    constant = tensor("constant", 8)
     plan = plan_of(
         layer(0, [], [constant], "Constant"),
-        layer(1, [tensor("wide", 8)], [x], "NoOp"),
+        layer(1, [wide], [x], "NoOp"),
         layer(2, [constant], [y], "NoOp"),
-        layer(3, [x], [tensor("a", 4)]),
-        layer(4, [y], [tensor("b", 4)]),
+        layer(3, [x], [a]),
+        layer(4, [y], [b]),
     )
     assert [one.weights_bytes for one in layer_bytes(plan)[3:]] == [0, 32]
     assert [one.activation_bytes for one in layer_bytes(plan)[3:]] == [48, 16]

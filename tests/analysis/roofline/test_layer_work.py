@@ -1,4 +1,3 @@
-import json
 import math
 from typing import Any
 
@@ -6,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work, matrix_product_of
 from enginescope.analysis.roofline.matrix_product import (
     MatrixProduct,
@@ -16,41 +14,24 @@ from enginescope.analysis.roofline.matrix_product import (
     matrix_product,
     pooled_extent,
 )
-from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, Plan, Weights
 from enginescope.records.tensor import DataType, Tensor
-from tests.analysis.plans.test_plan_totals import GOLDEN
+from tests.analysis import card_plans
+from tests.analysis.card_plans import FP16, tensor
 from tests.formats import plans
-
-#: trex leaves the convolution of a ConvActPool layer out.
-MISSED_MACS = {"resnet18-a100-qat-residual.engine": 3776446464}
-
-
-def works_of(plan: Plan) -> list[tuple[Layer, LayerWork]]:
-    return list(zip(plan.layers, layer_work(plan), strict=True))
 
 
 def layer(kind: str, reads: list[tuple], writes: list[tuple], **own: Any) -> Layer:
-    def tensors(prefix: str, shapes: list[tuple]) -> tuple[Tensor, ...]:
-        named = enumerate(shapes)
-        return tuple(Tensor(name=f"{prefix}{i}", shape=s, dtype=DataType.FP16) for i, s in named)
+    def tensors(prefix: str, shapes: list[tuple]) -> list[Tensor]:
+        return [tensor(f"{prefix}{at}", *one, dtype=FP16) for at, one in enumerate(shapes)]
 
+    ends = tensors("i", reads), tensors("o", writes)
     weights = own.pop("weights", ())
-    return Layer(
-        index=0,
-        name="a",
-        type=kind,
-        inputs=tensors("i", reads),
-        outputs=tensors("o", writes),
-        weights=weights,
-        attributes=own,
-    )
+    return card_plans.layer(0, "a", kind, *ends, weights=weights, attributes=own)
 
 
 def test_products_of_plans_and_kernels_that_are_inputs() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a")
-    copy, conv, no_op = (work for _, work in works_of(plan))
+    copy, conv, no_op = layer_work(plans.parsed(plans.tensorrt_8_4()))
     assert (copy.macs, copy.source, copy.moved_bytes) == (None, None, 768 + 384)
     assert (conv.macs, conv.source, conv.moved_bytes) == (64 * 4 * 27, "plan", 872)
     assert conv.arithmetic_intensity == 64 * 4 * 27 / 872
@@ -58,12 +39,10 @@ def test_products_of_plans_and_kernels_that_are_inputs() -> None:
     assert (conv.compute_efficiency(None), conv.memory_efficiency(0.0)) == (None, None)
     assert no_op == LayerWork()
     assert copy.arithmetic_intensity is None
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "a")
-    assert works_of(plan)[-1][1].macs == 2560
+    assert layer_work(plans.parsed(plans.tensorrt_10()))[-1].macs == 2560
     shapes = [(8, 4, 3, 3), (1, 4, 8, 8)]
-    one = layer(
-        "Convolution", shapes, [(1, 8, 6, 6)], Kernel=[3, 3], Groups=1, ConvXAsActInputIdx=1
-    )
+    own = {"Kernel": [3, 3], "Groups": 1, "ConvXAsActInputIdx": 1}
+    one = layer("Convolution", shapes, [(1, 8, 6, 6)], **own)
     assert matrix_product_of(one).macs == 36 * 8 * 36
 
 
@@ -76,27 +55,16 @@ def test_a_part_of_an_input_is_all_that_is_read(kind: str, moved: int) -> None:
 
 
 def test_conv_act_pool() -> None:
-    own = {
-        "ConvKernel": [7, 7],
-        "ConvStride": [2, 2],
-        "ConvPrePadding": [3, 3],
-        "ConvPostPadding": [3, 3],
-        "ConvDilation": [1, 1],
-        "ConvOutMaps": 64,
-        "ConvGroups": 1,
-        "ConvPaddingMode": "kEXPLICIT_ROUND_DOWN",
-    }
+    pairs = {"Kernel": 7, "Stride": 2, "PrePadding": 3, "PostPadding": 3, "Dilation": 1}
+    own = {f"Conv{name}": [value, value] for name, value in pairs.items()}
+    own |= {"ConvOutMaps": 64, "ConvGroups": 1, "ConvPaddingMode": "kEXPLICIT_ROUND_DOWN"}
     shapes = ([(32, 3, 224, 224)], [(32, 64, 56, 56)])
     assert matrix_product_of(layer("ConvActPool", *shapes, **own)).macs == 32 * 112 * 112 * 64 * 147
     bare = {key: own[key] for key in ("ConvKernel", "ConvOutMaps")}
     assert matrix_product_of(layer("ConvActPool", [(1, 3, 9, 9)], [(1, 64, 4, 4)], **bare))
-    for wrong in (
-        {"ConvStride": [2]},
-        {"ConvOutMaps": None},
-        {"ConvKernel": 7},
-        {"ConvStride": [0, 1]},
-    ):
-        assert matrix_product_of(layer("ConvActPool", *shapes, **{**own, **wrong})) is None
+    for name, wrong in (("Stride", [2]), ("OutMaps", None), ("Kernel", 7), ("Stride", [0, 1])):
+        odd = {**own, f"Conv{name}": wrong}
+        assert matrix_product_of(layer("ConvActPool", *shapes, **odd)) is None
     assert matrix_product_of(layer("ConvActPool", [(32, 3, None, 224)], shapes[1], **own)) is None
 
 
@@ -128,44 +96,11 @@ def test_what_cannot_be_told(one: Layer) -> None:
     assert matrix_product_of(one) is None
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_goldens(shared, name: str) -> None:
-    """trex's figures, with what it leaves out of its bytes: biases and residual inputs.
-
-    It also takes kernels at the size of the input's type, and does not divide n and k by the
-    groups.
-    """
-    golden = json.loads((shared / "goldens.json").read_bytes())["plans"][name]["convs"]
-    stem = shared / "trex-examples" / name
-    plan, _ = parse_plan(stem.with_name(f"{name}.graph.json").read_bytes(), name)
-    profile, _ = parse_profile(stem.with_name(f"{name}.profile.json").read_bytes(), name)
-    every = zip(attribute(plan, profile).layers, layer_work(plan), strict=True)
-    found = [
-        (one.layer, one.timing, work) for one, work in every if one.layer.type == "Convolution"
-    ]
-    assert sum(work.macs for _, _, work in found) == golden["sum_macs"]
-    for (one, timing, work), row in zip(found, golden["per_layer"], strict=True):
-        product = work.product
-        assert (one.name, product.groups) == (row["Name"], row["groups"])
-        grouped = (product.m, product.n * product.groups, product.k * product.groups)
-        assert (work.macs, *grouped) == (row["macs"], row["M"], row["N"], row["K"])
-        left_out = sum(w.nbytes for w in one.weights if w.role == "Bias")
-        left_out += sum(tensor.nbytes for tensor in one.inputs[1:])
-        assert one.weights[0].dtype == one.inputs[0].dtype
-        trex_bytes = work.moved_bytes - left_out
-        assert row["AI"] == pytest.approx(work.macs / trex_bytes, rel=1e-12)
-        assert row["CE"] == pytest.approx(work.compute_efficiency(timing.time_ms), rel=1e-12)
-        assert row["ME"] == pytest.approx(trex_bytes / timing.time_ms, rel=1e-12)
-    rest = [work.macs for one, work in works_of(plan) if one.type != "Convolution" and work.macs]
-    assert sum(rest) == MISSED_MACS.get(name, 0)
-
-
 def test_the_same_network_computes_the_same(shared) -> None:
     """A ConvActPool layer and deconvolutions included."""
 
     def macs(name: str) -> int:
-        plan, _ = parse_plan((shared / f"{name}.graph.json").read_bytes(), name)
-        return sum(work.macs or 0 for _, work in works_of(plan))
+        return sum(work.macs or 0 for work in layer_work(plans.recorded(shared, name)))
 
     stem = "trex-examples/resnet18-a100-"
     assert macs(f"{stem}qat-residual.engine") == macs(f"{stem}fp32.engine") == 58050347008

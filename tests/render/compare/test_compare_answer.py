@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 
 import pytest
@@ -5,9 +7,10 @@ import pytest
 from enginescope.analysis.plan_comparison.comparison import Comparison, compare
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.run import Run
 from enginescope.render.base.text import answer_lines, as_text
-from enginescope.render.compare.compare_answer import compare_answer, compare_json
+from enginescope.render.compare.compare_answer import compare_answer, compare_csv, compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_phrases import answer, network_mark
 from enginescope.render.plan_comparison.compare_tables import (
@@ -17,10 +20,9 @@ from enginescope.render.plan_comparison.compare_tables import (
     layer_table,
     memory_tables,
 )
-from tests.analysis.card_plans import layer, tensor
-from tests.analysis.compared_plans import Network, network_a, network_b, report, run_a, run_b
-from tests.analysis.memory.test_liveness import plan_of
-from tests.analysis.plan_comparison.test_comparison import shared_run
+from tests.analysis.compared_plans import network_a, network_b, report, run_a, run_b
+from tests.analysis.plan_comparison.test_comparison import another_network, shared_run
+from tests.analysis.test_memory import flow
 
 
 def two(**more) -> Comparison:
@@ -162,11 +164,8 @@ def test_wide_screens_say_why_and_narrow_ones_drop_the_share() -> None:
 def test_no_line_is_longer_than_the_screen(width) -> None:
     a = network_a()
     a.layers[3] = replace(a.layers[3], name="/".join(["module"] * 40))
-    for found in (
-        two(),
-        compare([a.run("n" * 300), run_b()]),
-        compare([run_a(), run_b(), run_a()]),
-    ):
+    pairs = (a.run("n" * 300), run_b()), (run_a(), run_b(), run_a())
+    for found in (two(), *map(compare, pairs)):
         assert max(map(len, text(found, width=width).splitlines())) <= width
 
 
@@ -178,11 +177,10 @@ def test_names_cannot_steer_the_terminal() -> None:
 
 def test_samples_are_shown_with_their_intervals(shared) -> None:
     """Medians of both sides with 95 % intervals where runs have samples; no verdict from them."""
-    from enginescope.formats.importing.importer import import_artifacts
-
-    folder = shared / "trt86-h200"
     runs = [
-        import_artifacts(sorted(folder.glob(f"{name}.*"))).runs[0]
+        import_artifacts(
+            one for one in sorted(shared.glob(f"trt86-h200/{name}.*")) if "build" not in one.name
+        ).runs[0]
         for name in ("resnet18", "resnet18_cudagraph")
     ]
     shown = words(compare(runs), width=100)
@@ -199,10 +197,7 @@ def test_printed_figures_are_called_so(shared) -> None:
 
 
 def test_two_networks_are_told_first() -> None:
-    other = Network()
-    for at, side in enumerate((3, 5, 9, 11)):
-        other.add(f"block{at}/y", "SoftMax", 100 + at, 1.0, side=side)
-    found = compare([run_a(), other.run("other", report=report())])
+    found = compare([run_a(), another_network()])
     mark = "Perhaps two networks (0 of 4 layers are paired): the layers of B take "
     assert compare_answer(found, Chosen()).answer.startswith(mark)
     assert network_mark(two()) == ""
@@ -210,15 +205,7 @@ def test_two_networks_are_told_first() -> None:
 
 def wide(size: int) -> Run:
     """A plan whose convolution writes `size` floats, which are alive at the peak."""
-    x, y = tensor("x", 1), tensor("y", 1)
-    a, b = tensor("a", size), tensor("b", 1 << 18)
-    plan = plan_of(
-        layer(0, "stem", "Conv", [x], [a]),
-        layer(1, "pool", "Pool", [a], [b]),
-        layer(2, "head", "Gemm", [b], [y]),
-        given=x,
-        taken=y,
-    )
+    plan = flow("Conv stem x>a", "Pool pool a>b", "Gemm head b>y", x=1, a=size, b=1 << 18, y=1)
     return run_of_engine(EngineFacts(name=f"net {size}", plan=plan))
 
 
@@ -242,14 +229,62 @@ def test_memory_at_the_peak_is_compared_by_type() -> None:
 
 def test_memory_at_the_peak_is_compared_where_it_is_known() -> None:
     named = wide(1)
-    assert named.plan is not None
     named = replace(named, plan=replace(named.plan, source_schema="names-only"))
     assert compare([wide(1), named]).overview.memory == ()
     unknown = wide(1 << 18)
-    first = unknown.plan.layers[0]
+    first, second, last = unknown.plan.layers
     open_tensor = replace(first.outputs[0], shape=None)
-    layers = (replace(first, outputs=(open_tensor,)), *unknown.plan.layers[1:])
-    layers = (layers[0], replace(layers[1], inputs=(open_tensor,)), layers[2])
-    unknown = replace(unknown, plan=replace(unknown.plan, layers=layers))
+    first, second = replace(first, outputs=(open_tensor,)), replace(second, inputs=(open_tensor,))
+    unknown = replace(unknown, plan=replace(unknown.plan, layers=(first, second, last)))
     (table,) = memory_tables(compare([wide(1 << 18), unknown]).overview)
     assert "B: 1 tensor of unknown size not counted" in str(table.note)
+
+
+def document(**chosen) -> dict:
+    return json.loads(compare_json(compare([run_a(), run_b()]), Chosen(**chosen)))
+
+
+def test_json_adds_up() -> None:
+    made = document()
+    assert made["schema"] == 1
+    difference = made["difference"]["difference_ms"]
+    assert difference == -1.6875
+    assert sum(one["difference_ms"] for one in made["layers"]) == pytest.approx(difference)
+    assert sum(one["difference_ms"] for one in made["explanations"]) == pytest.approx(difference)
+    members = [at for one in made["explanations"] for at in one["members"]]
+    assert sorted(members) == [one["position"] for one in made["layers"]]
+    assert [one["label"] for one in made["plans"]] == ["A", "B"]
+    assert made["plans"][1]["difference_ms"] == difference
+    assert [one["name"] for one in made["reformats_lost"]] == ["in/reformat"]
+
+
+def test_json_of_chosen_layers_keeps_positions_and_sums() -> None:
+    made = document(only="tactic")
+    assert made["only"] == "tactic"
+    assert made["difference"]["difference_ms"] == -1.6875
+    by_position = {one["position"]: one for one in document()["layers"]}
+    assert [by_position[one["position"]] for one in made["layers"]] == made["layers"]
+    assert 0 < len(made["layers"]) < len(by_position)
+
+
+def test_json_of_three_plans_has_no_layers() -> None:
+    made = json.loads(compare_json(compare([run_a(), run_b(), run_a()]), Chosen()))
+    assert len(made["plans"]) == 3
+    assert "layers" not in made
+    assert made["by_type"][0]["time_ms"] == [5.125, 3.0625, 5.125]
+
+
+def test_csv_has_a_row_for_each_pair() -> None:
+    data = compare_csv(compare([run_a(), run_b()]), Chosen()).decode()
+    rows = list(csv.DictReader(io.StringIO(data)))
+    assert len(rows) == 8
+    assert sum(float(one["difference_ms"]) for one in rows) == pytest.approx(-1.6875)
+    lost = next(one for one in rows if one["cause"] == "reformat_lost")
+    assert (lost["b_name"], lost["b_ms"]) == ("", "")
+
+
+def test_csv_of_three_plans_has_a_row_for_each() -> None:
+    data = compare_csv(compare([run_a(), run_b(), run_a()]), Chosen()).decode()
+    rows = list(csv.DictReader(io.StringIO(data)))
+    assert [one["label"] for one in rows] == ["A", "B", "C"]
+    assert [float(one["sum_ms"]) for one in rows] == [5.875, 4.1875, 5.875]

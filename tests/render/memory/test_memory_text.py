@@ -10,7 +10,7 @@ from enginescope.render.memory.memory_text import (
     memory_tables,
     memory_text,
 )
-from tests.analysis.memory.test_memory_view import MIB, STEPS, view_of
+from tests.analysis.test_memory import MIB, STEPS, view_of
 
 FIT = Fit(
     dim="batch",

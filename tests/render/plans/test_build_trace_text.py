@@ -4,18 +4,12 @@ import pytest
 from rich.console import Group
 
 from enginescope.analysis.build_log.build_log_summary import compare_choices
-from enginescope.formats.build_log.build_log import build_story_of
-from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text import as_text, table
 from enginescope.render.plans.build_text import build_story_rows, choice_table
 from enginescope.render.plans.explore_text import titled
 from tests.formats import build_logs
-from tests.formats.build_logs import CONV
-
-
-def story_of(data: bytes) -> BuildTrace:
-    return build_story_of(data, "x.log")[0]
+from tests.formats.build_logs import CONV, story_of
 
 
 def tables_of(data: bytes, **options: int) -> dict[str, TextTable]:

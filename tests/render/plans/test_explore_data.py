@@ -1,17 +1,23 @@
 import csv
 import io
 import json
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import Exploration, explore, ordered
-from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.render.plans.explore_data import COLUMNS, explore_csv, explore_json
+from enginescope.render.plans.explore_data import COLUMNS, explore_csv, explore_json, perfetto_trace
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.analysis.runs.test_time_line import trace
 from tests.conftest import DATA
+from tests.formats import plans
 from tests.render.plans.test_explore_text import NAME, timed
+from tests.render.runs import measured_run
 
 
 def document(found: Exploration, **more: Any) -> Any:
@@ -20,9 +26,8 @@ def document(found: Exploration, **more: Any) -> Any:
 
 def test_csv_has_every_layer_in_the_order_given() -> None:
     found = timed()
-    rows = list(
-        csv.DictReader(io.StringIO(explore_csv(ordered(found.layers, "time")).decode(), newline=""))
-    )
+    text = explore_csv(ordered(found.layers, "time")).decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == len(found.layers)
     assert rows[0]["name"] == "head_myl0_2"
@@ -48,8 +53,7 @@ def test_json_holds_everything() -> None:
 
 
 def test_every_attribute_of_a_layer_is_in_the_files() -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
+    found = explore("resnet18", plans.recorded(DATA / "trt86-h200", "resnet18"), None)
     name = "/conv1/Conv + /relu/Relu"
     rows = csv.DictReader(io.StringIO(explore_csv(found.layers).decode(), newline=""))
     row = next(row for row in rows if row["name"] == name)
@@ -62,7 +66,6 @@ def test_every_attribute_of_a_layer_is_in_the_files() -> None:
     layer = next(one for one in document(found, raw=True)["layers"] if one["name"] == name)
     assert (layer["kernel"], layer["activation"], layer["macs"]) == ("7×7", "RELU", 118013952)
     assert layer["plan_fields"]["Stride"] == [2, 2]
-    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     text = b"".join(explore_json(found, found.layers)).decode()
     lines = text.splitlines()
     assert len(lines) == len(found.layers) + 1
@@ -70,11 +73,61 @@ def test_every_attribute_of_a_layer_is_in_the_files() -> None:
     assert names == [layer.row.name for layer in found.layers][:-1]
     assert ": " not in lines[1].partition('"inputs"')[0]
     assert "plan_fields" not in text
-    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     roles = document(found)["roles"]
     assert roles["active"] == [layer.index for layer in found.roles.active]
     assert set(roles) == {"active", "constants", "sources"}
-    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
     for layer, row in zip(found.layers, document(found)["layers"], strict=True):
         own = {one.key: one.value(layer.layer) for one in LAYER_ATTRIBUTES}
         assert {key: row.get(key) for key in own} == own
+
+
+def events_of(layers, run) -> list[dict]:
+    return json.loads(perfetto_trace("net", layers, run))["traceEvents"]
+
+
+def named(events: list[dict], process: int) -> list[str]:
+    return [one["args"]["name"] for one in events if one["ph"] == "M" and one["pid"] == process]
+
+
+def test_layers_lie_end_to_end_with_every_attribute() -> None:
+    source = resolve_plan(str(DATA / "trt86-h200" / "resnet18.graph.json"))
+    found = explore("resnet18", source.plan, source.profile)
+    events = events_of(found.layers, source.as_run())
+    assert named(events, 1) == ["layers of one inference: times, end to end", "stream 0"]
+    assert named(events, 2) == []
+    layers = [one for one in events if one["ph"] == "X"]
+    for before, after in pairwise(layers):
+        assert before["ts"] + before["dur"] == pytest.approx(after["ts"], abs=0.01)
+    assert sum(one["dur"] for one in layers) == pytest.approx(1e3 * found.time.sum_ms, rel=1e-3)
+    conv = next(one for one in layers if one["name"] == "/conv1/Conv + /relu/Relu")
+    wanted = {"kernel": "7×7", "stride": "2×2", "activation": "RELU", "macs": 118013952}
+    assert {name: conv["args"][name] for name in wanted} == wanted
+
+
+def test_requests_have_their_stamps() -> None:
+    events = events_of((), replace(measured_run(), trace=trace([2.0, 3.0])))
+    assert named(events, 2) == [
+        "requests: recorded stamps",
+        "enqueue (host clock)",
+        "H2D (GPU clock)",
+        "compute (GPU clock)",
+    ]
+    second = [one for one in events if one["ph"] == "X" and one["args"]["request"] == 2]
+    # Microseconds since the first enqueue, 0.2 ms before the first copy.
+    assert [(one["name"], one["ts"], one["dur"]) for one in second] == [
+        ("enqueue", 10_000, 0),
+        ("H2D", 10_200, 1_000),
+        ("compute", 11_200, 3_000),
+    ]
+
+
+def test_requests_without_stamps_begin_when_they_were_sampled() -> None:
+    run = measured_run()
+    sample = replace(
+        run.samples[0], values_ms=np.array([2.0, 2.0, 1.0]), start_ms=np.array([0.0, 1.0, 5.0])
+    )
+    events = events_of((), replace(run, samples=(sample,), trace=None))
+    assert named(events, 2) == ["requests: latency, recorded starts"]
+    found = [(one["tid"], one["ts"], one["dur"]) for one in events if one["ph"] == "X"]
+    # The second overlaps the first, so it has a lane of its own.
+    assert found == [(0, 0, 2_000), (1, 1_000, 2_000), (0, 5_000, 1_000)]

@@ -30,13 +30,9 @@ NAME = "features.13.conv.2.weight + QuantizeLinear_187 + Conv_191 + PWN(Clip_192
 def timed() -> Exploration:
     raw = plans.tensorrt_10()
     raw["Layers"][1]["Name"] = NAME
-    plan, _ = parse_plan(plans.encoded(raw), "a.json")
     times = {"copy for conv": 0.002, NAME: 0.05, "head_myl0_2": 0.3, EVIL: 0.001}
-    rows = tuple(
-        LayerTiming(index=at, name=n, mean_ms=t) for at, (n, t) in enumerate(times.items())
-    )
-    profile = Profile(source="trtexec", layers=rows, iterations=1234)
-    return explore("net", plan, profile, whole=WholeRequest("gpu_compute", 0.3))
+    profile = plans.profile(*times.items(), iterations=1234)
+    return explore("net", plans.parsed(raw), profile, whole=WholeRequest("gpu_compute", 0.3))
 
 
 def shown(found: Exploration, width: int = 80, **more: object) -> str:
@@ -70,6 +66,10 @@ def test_activations_that_nothing_is_known_of() -> None:
     flat = " ".join(shown(explore("net", plan, None)).split())
     assert "activations not known" in flat
     assert "not known read" not in flat
+    inputs = tuple(Tensor(name=f"in{n}") for n in range(6))
+    plan = Plan(name="n", layers=(Layer(index=0, name="a", type="kgen", inputs=inputs),))
+    text = shown(explore("net", plan, None))
+    assert "6 uses of tensors of unknown size" in " ".join(text.split())
 
 
 def test_tables_and_their_rows() -> None:
@@ -90,8 +90,7 @@ def test_tables_and_their_rows() -> None:
 
 
 def test_a_plan_without_times_says_how_to_get_them() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a.json")
-    text = shown(explore("net", plan, None))
+    text = shown(explore("net", plans.parsed(plans.tensorrt_8_4()), None))
     assert "--exportProfile" in text
     assert "Layers by type" in text
     assert " ms " not in text.split("Layers by their order")[1]
@@ -103,21 +102,16 @@ def test_names_only_says_how_to_build_and_shows_the_slowest_it_has_times_of() ->
     assert "--profilingVerbosity=detailed" in text
     assert "I-NAMES-ONLY" not in text  # said once
     assert "Layers by" not in text
-    plan, _ = parse_plan(plans.encoded(plans.names_only()), "a.json")
-    times = Profile(source="trtexec", layers=(LayerTiming(index=0, name="head", mean_ms=1.0),))
-    text = shown(explore("net", plan, times))
+    text = shown(explore("net", plan, plans.profile(("head", 1.0))))
     assert "Slowest layers" in text
     assert "Tactics" not in text
 
 
-def test_a_profile_alone() -> None:
+def test_a_profile_alone_and_one_of_several_optimisation_profiles() -> None:
     rows = (LayerTiming(index=0, name="a", mean_ms=2.0, kind="Conv"),)
     text = shown(explore("net", None, Profile(source="onnxruntime", layers=rows)))
     assert "Conv" in text
     assert "Weights" not in text
-
-
-def test_one_of_several_optimisation_profiles() -> None:
     layers = (Layer(index=0, name="a", profile_index=0), Layer(index=1, name="b", profile_index=3))
     text = shown(explore("net", Plan(name="n", layers=layers), None, plan_profile=3))
     assert "optimization profile 3 of 0, 3" in text
@@ -132,19 +126,9 @@ def test_names_cannot_steer_the_terminal() -> None:
     assert not set(text) & set("\x1b\x07\x1e")
 
 
-def test_many_tensors_and_unknown_sizes() -> None:
-    inputs = tuple(Tensor(name=f"in{n}") for n in range(6))
-    layer = Layer(index=0, name="a", type="kgen", inputs=inputs)
-    text = shown(explore("net", Plan(name="n", layers=(layer,)), None))
-    assert "6 uses of tensors of unknown size" in " ".join(text.split())
-
-
-def test_notices_come_last() -> None:
+def test_notices_come_last_and_a_long_device_goes_under_the_name() -> None:
     text = shown(timed(), notices=(Notice(code="W-X", message="something else"),))
     assert text.index("(W-X)") > text.index("Reformats by conversion")
-
-
-def test_a_long_device_goes_under_the_name() -> None:
     assert shown(timed(), device="G" * 79).splitlines()[:2] == ["net", "G" * 79]
 
 

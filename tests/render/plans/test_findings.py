@@ -1,7 +1,9 @@
 import json
+from typing import Any
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.core.record import replace
+from enginescope.records.plan.plan import Plan
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plans.findings import (
     Linted,
@@ -13,7 +15,7 @@ from enginescope.render.plans.findings import (
     saving_words,
 )
 from enginescope.rules.catalogue import RULES, LintConfig
-from enginescope.rules.engine import lint
+from enginescope.rules.engine import LintReport, lint
 from enginescope.rules.view import LintInput
 from tests.rules.made import layer, plan, timed
 
@@ -25,6 +27,13 @@ PLAN = plan(
 )
 TIMED = lint(LintInput(plan=PLAN, profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625)))
 UNTIMED = lint(LintInput(plan=PLAN))
+
+
+def sarif(source: str = "x", plan: Plan = PLAN, report: LintReport = TIMED, **more: object) -> Any:
+    """Return the one run of a SARIF document."""
+    one = Linted(source=source, plan=plan, report=report, **more)
+    (run,) = json.loads(findings_sarif([one]))["runs"]
+    return run
 
 
 def linted(source: str = "some dir/x.graph.json", **more: object) -> Linted:
@@ -132,9 +141,8 @@ def test_json() -> None:
 
 
 def test_sarif() -> None:
-    document = json.loads(findings_sarif([linted()]))
-    assert document["version"] == "2.1.0"
-    (run,) = document["runs"]
+    assert json.loads(findings_sarif([linted()]))["version"] == "2.1.0"
+    run = sarif("some dir/x.graph.json")
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == [rule.code for rule in RULES]
     assert all(rule["fullDescription"]["text"] for rule in rules)
@@ -152,27 +160,24 @@ def test_sarif() -> None:
 
 
 def test_sarif_has_a_place_for_every_source_and_none_without_findings() -> None:
-    stored = json.loads(findings_sarif([linted("abc123", is_file=False)]))
-    assert "physicalLocation" not in stored["runs"][0]["results"][0]["locations"][0]
-    whole = json.loads(findings_sarif([linted("/tmp/x y.json")]))
-    place = whole["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    (stored, *_), (whole, *_) = (
+        sarif(source, is_file=is_file)["results"]
+        for source, is_file in (("abc123", False), ("/tmp/x y.json", True))
+    )
+    assert "physicalLocation" not in stored["locations"][0]
+    place = whole["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "file:///tmp/x%20y.json"
-    bare = replace(TIMED, findings=())
-    document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
-    assert document["runs"][0]["results"] == []
+    assert sarif(report=replace(TIMED, findings=()))["results"] == []
 
 
 def test_sarif_names_what_a_cause_explains_and_braces_are_no_arguments() -> None:
     made = plan(
         layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x12x8x8", tactic_name="x_simt", name="c")
     )
-    report = lint(LintInput(plan=made))
-    document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
-    (one,) = document["runs"][0]["results"]
+    (one,) = sarif(plan=made, report=lint(LintInput(plan=made)))["results"]
     assert one["properties"]["symptoms"] == ["PLAN101 c does not use tensor cores"]
     made = plan(layer("Slice", "in FP16", "out FP32", name="{ForeignNode[a...b]}"))
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN105",)))
-    document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
-    (one,) = document["runs"][0]["results"]
+    (one,) = sarif(plan=made, report=report)["results"]
     assert one["message"]["text"].startswith("{{ForeignNode[a...b]}} converts")
     assert one["locations"][0]["logicalLocations"][0]["name"] == "{ForeignNode[a...b]}"

@@ -13,10 +13,10 @@ from enginescope.render.sections.graph import MOST_STILL, graph
 from enginescope.render.sections.layers import memory, precisions
 from enginescope.render.sections.measurement import request_timeline
 from tests.analysis.card_plans import TIMES, profile_of, small_plan
-from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
 from tests.analysis.runs.test_time_line import trace
-from tests.render.graph.view.test_canvas import read
+from tests.render.graph.test_canvas import read
 from tests.render.runs import EVIL, imported_run, measured_run
 
 

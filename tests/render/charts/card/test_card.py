@@ -16,11 +16,12 @@ from enginescope.render.charts.tip_table import table_of_tips
 from enginescope.render.html.images import Chart, with_tips
 from enginescope.rules.tensor_cores import CONVOLUTIONS
 from tests.analysis.card_plans import FP16, convolution, layer, small_view, tensor, view_of
-from tests.analysis.plans.test_plan_totals import GOLDEN, MISSED_BY_TREX
 from tests.render.runs import EVIL
+from tests.trex.corrections import WEIGHTS_BYTES
+from tests.trex.examples import EXAMPLES
 
 #: trex leaves out the convolution of a ConvActPool layer.
-WHOLE_CONVOLUTIONS = tuple(one for one in GOLDEN if one not in MISSED_BY_TREX)
+WHOLE_CONVOLUTIONS = tuple(one for one in EXAMPLES if one not in WEIGHTS_BYTES)
 MIB = 2**20
 
 
@@ -56,7 +57,7 @@ def large_view(count: int) -> PlanView:
     return view_of(*layers, times={name: 1e-3 * (1 + at % 997) for at, name in enumerate(names)})
 
 
-@pytest.fixture(params=GOLDEN)
+@pytest.fixture(params=EXAMPLES)
 def golden(request, shared: Path) -> tuple[str, PlanView, dict[str, Any]]:
     name = request.param
     read = read_plan_files(PlanFiles(plan=shared / "trex-examples" / f"{name}.graph.json"))
@@ -75,7 +76,7 @@ def test_sums_of_trex(golden) -> None:
     every = chart_of(view, "latency-per-layer", top=1_000)
     assert sum(row["value"] for row in rows_of(every)) == pytest.approx(whole)
     assert sum(row["share"] for row in rows_of(every)) == pytest.approx(100.0)
-    missed = MISSED_BY_TREX.get(name, 0)
+    missed = WEIGHTS_BYTES.get(name, 0)
     weights = trex("memory_footprint/Weights footprint per layer") + missed
     activations = trex("memory_footprint/Activation footprint per layer")
     largest = rows_of(chart_of(view, "footprint-per-layer", top=1_000))

@@ -16,12 +16,8 @@ TIME, FOOTPRINT = QUANTITIES["time"].value, QUANTITIES["footprint"].value
 
 def test_few_layers_are_points_of_their_own_and_what_has_no_place_is_counted() -> None:
     found = clusters(small_view().facts, FOOTPRINT, TIME, lambda row: row.precision)
-    assert [one.example.layer.name for one in found.points] == [
-        "quantise",
-        "conv",
-        "depthwise",
-        "fc",
-    ]
+    names = [one.example.layer.name for one in found.points]
+    assert names == ["quantise", "conv", "depthwise", "fc"]
     conv = found.points[1]
     assert (conv.key, conv.layers, conv.y, conv.time_ms) == ("INT8", 1, 0.5, 0.5)
     assert (conv.x, found.left_out) == ((256 + 512 + 4 * 8 * 9) / 2**20, 0)

@@ -2,19 +2,22 @@
 
 import json
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
-from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.render.page import page
 from enginescope.render.page.page import report_page
 from enginescope.render.sections.graph import graph
-from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
+from tests.formats.plans import profile
 from tests.render.browser import Tab
 from tests.render.runs import EVIL, imported_run
 
@@ -59,17 +62,23 @@ def whole_page():
 
 
 def page_of(folder: Path, *plans: Plan) -> Path:
+    """Write a page of these plans, else of one of 32 blocks."""
     path = folder / "report.html"
+    path.write_bytes(report_of(*plans) if plans else folded_report())
+    return path
+
+
+@cache
+def folded_report() -> bytes:
+    return report_of(transformer(32))
+
+
+def report_of(*plans: Plan) -> bytes:
     views = []
     for plan in plans:
-        timings = tuple(
-            LayerTiming(index=one.index, name=one.name, mean_ms=0.01 * (1 + one.index % 7))
-            for one in plan.layers
-        )
-        profile = Profile(source="trtexec", layers=timings)
-        views.append(RunView(imported_run(plan=plan, profile=profile)))
-    path.write_bytes(report_page(views))
-    return path
+        times = ((one.name, 0.01 * (1 + one.index % 7)) for one in plan.layers)
+        views.append(RunView(imported_run(plan=plan, profile=profile(*times))))
+    return report_page(views)
 
 
 def opened(tab: Tab, path: Path, hash_: str = "") -> None:
@@ -136,7 +145,7 @@ def test_it_is_seen_and_asks_for_nothing(tab, tmp_path, whole_page) -> None:
 
 
 def test_search_opens_what_hides_a_layer(tab, tmp_path) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
+    opened(tab, page_of(tmp_path))
     focus(tab)
     tab.press("/")
     assert tab.evaluate("document.activeElement.dataset.part") == "search"
@@ -156,7 +165,7 @@ def test_search_opens_what_hides_a_layer(tab, tmp_path) -> None:
 
 
 def test_keys_walk_unfold_and_fold(tab, tmp_path) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
+    opened(tab, page_of(tmp_path))
     focus(tab)
     seen = []
     for _ in range(3):
@@ -186,7 +195,7 @@ def test_keys_walk_unfold_and_fold(tab, tmp_path) -> None:
 
 
 def test_mouse_wheel_and_fingers(tab, tmp_path) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
+    opened(tab, page_of(tmp_path))
     x, y = place_of(tab, f"{VIEW}.scene.ids.findIndex((id) => id < 0)")
     scale = f"{VIEW}.camera.scale"
     before = tab.evaluate(scale)
@@ -216,14 +225,8 @@ def test_mouse_wheel_and_fingers(tab, tmp_path) -> None:
 
 
 def test_names_are_text(tab, tmp_path) -> None:
-    path = page_of(
-        tmp_path,
-        made(
-            (EVIL, "x", "<img/src=x/onerror=alert(1)>"),
-            ("b", "<img/src=x/onerror=alert(1)>", "y"),
-            io="x>y",
-        ),
-    )
+    tensor = "<img/src=x/onerror=alert(1)>"
+    path = page_of(tmp_path, made((EVIL, "x", tensor), ("b", tensor, "y"), io="x>y"))
     opened(tab, path)
     scripts = tab.evaluate("document.querySelectorAll('script').length")
     tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('alert(1)')[0])")
@@ -292,13 +295,11 @@ def test_an_address_that_means_nothing_does_no_harm(tab, tmp_path, address) -> N
 
 
 def test_a_loop_is_drawn_backwards(tab, tmp_path) -> None:
-    opened(
-        tab, page_of(tmp_path, made(("a", "x s", "1"), ("b", "1", "s"), ("c", "s", "y"), io="x>y"))
-    )
+    loop = made(("a", "x s", "1"), ("b", "1", "s"), ("c", "s", "y"), io="x>y")
+    opened(tab, page_of(tmp_path, loop))
     assert tab.evaluate(f"{VIEW}.scene.back.filter(Boolean).length") == 1
-    assert "an earlier iteration" in tab.evaluate(
-        "document.querySelector('.graph-help').textContent"
-    )
+    words = tab.evaluate("document.querySelector('.graph-help').textContent")
+    assert "an earlier iteration" in words
 
 
 def test_names_only_and_untimed_plans(tab, tmp_path) -> None:
@@ -307,17 +308,14 @@ def test_names_only_and_untimed_plans(tab, tmp_path) -> None:
     plan = Plan(name="bare", layers=layers, source_schema="names-only")
     path.write_bytes(report_page([RunView(imported_run(plan=plan, profile=None))]))
     opened(tab, path)
-    assert tab.evaluate(f"[...{VIEW}.part('color').options].map((one) => one.value)") == [
-        "type",
-        "precision",
-        "findings",
-    ]
+    values = tab.evaluate(f"[...{VIEW}.part('color').options].map((one) => one.value)")
+    assert values == ["type", "precision", "findings"]
     assert "no profile" in tab.evaluate(f"{VIEW}.part('panel').textContent")
     assert tab.complaints() == []
 
 
 def test_narrow_windows(tab, tmp_path) -> None:
-    path = page_of(tmp_path, transformer(32))
+    path = page_of(tmp_path)
     for width in (800, 420):
         tab.resize(width, scale=2)
         opened(tab, path)
@@ -327,7 +325,7 @@ def test_narrow_windows(tab, tmp_path) -> None:
 
 
 def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
-    path = page_of(tmp_path, transformer(32))
+    path = page_of(tmp_path)
     tab.send("Emulation.setScriptExecutionDisabled", value=True)
     try:
         tab.send("Page.navigate", url=path.as_uri())
@@ -341,7 +339,7 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
 
 
 def test_boxes_tell_what_they_are_and_share_one_scale_of_time(tab, tmp_path) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
+    opened(tab, page_of(tmp_path))
     tip = "document.querySelector('.tip')"
     tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
     settle(tab)
@@ -354,7 +352,6 @@ def test_boxes_tell_what_they_are_and_share_one_scale_of_time(tab, tmp_path) -> 
         tab.until(f"!{tip}.hidden && {tip}.textContent.includes('{words[0]}')")
         assert all(one in tab.evaluate(f"{tip}.textContent") for one in words)
     assert tab.complaints() == []
-    opened(tab, page_of(tmp_path, transformer(32)))
     # Green rises all along viridis.
     greens = tab.evaluate(f"""(() => {{
       const {{ coloring, scene }} = {VIEW};
@@ -368,7 +365,7 @@ def test_boxes_tell_what_they_are_and_share_one_scale_of_time(tab, tmp_path) -> 
 
 
 def test_open_groups_grow_within_their_column(tab, tmp_path) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
+    opened(tab, page_of(tmp_path))
     tab.evaluate(f"{VIEW}.toggle(1)")
     overlaps = f"""(() => {{
       const {{ boxes, frames, count }} = {VIEW}.scene, found = [];
@@ -412,25 +409,18 @@ def test_fifty_thousand_layers(tab, tmp_path) -> None:
     assert tab.complaints() == []
 
 
-@pytest.mark.parametrize("folding", ["module", "block"])
-def test_real_plans_unfold(tab, tmp_path, shared, folding) -> None:
-    from enginescope.formats.plan.plan_json import parse_plan
-
+def test_real_plans_unfold(tab, tmp_path, shared) -> None:
     paths = sorted(shared.glob("*/*.graph.json"))
     plans = [parse_plan(path.read_bytes(), path.name)[0] for path in paths]
-    path = page_of(tmp_path, *plans)
-    tab.open(path)
+    tab.open(page_of(tmp_path, *plans))
     for at in range(len(plans)):
         graph = f"document.querySelectorAll('.graph')[{at}]"
         tab.evaluate(f"{graph}.scrollIntoView({{behavior:'instant'}})")
         tab.until(f"{graph}.dataset.state === 'ready'")
-        if folding not in tab.evaluate(f"Object.keys({graph}.view.plan.foldings)"):
-            continue
-        tab.evaluate(f"{graph}.view.refold('{folding}'); {graph}.view.all(true)")
-        counts = json.loads(
-            tab.evaluate(f"JSON.stringify([{graph}.view.scene.count, {graph}.view.plan.count])")
-        )
-        assert counts[0] == counts[1]
-        finite = f"{graph}.view.scene.points.every(Number.isFinite)"
-        assert tab.evaluate(finite) is True
+        known = tab.evaluate(f"Object.keys({graph}.view.plan.foldings)")
+        for folding in {"module", "block"}.intersection(known):
+            tab.evaluate(f"{graph}.view.refold('{folding}'); {graph}.view.all(true)")
+            drawn, whole = tab.evaluate(f"[{graph}.view.scene.count, {graph}.view.plan.count]")
+            assert drawn == whole
+            assert tab.evaluate(f"{graph}.view.scene.points.every(Number.isFinite)") is True
     assert [one for one in tab.complaints() if "legend" not in str(one)] == []

@@ -1,4 +1,5 @@
 import re
+import struct
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,11 +12,13 @@ from enginescope.analysis.layers.layer_table import attribute
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.records.plan.plan import Attribution, LayerTiming, Plan, Profile
+from enginescope.records.plan.plan import Attribution, Plan
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import GREEN, ORANGE, PRECISIONS
+from enginescope.render.graph.node_labels import text_width
+from enginescope.render.graph.write.picture import DrawingOptions, Picture, graph_png
 from enginescope.render.graph.write.svg import draw, svg
-from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans
 
@@ -24,15 +27,12 @@ EVIL = "</title><script>window.evil = 1</script>\x1e&\ud800"
 
 
 def small() -> Plan:
-    return parse_plan(plans.encoded(plans.tensorrt_8_4()), "small")[0]
+    return plans.parsed(plans.tensorrt_8_4(), "small")
 
 
 def timed(plan: Plan, *means: float) -> Attribution:
-    layers = tuple(
-        LayerTiming(index=index, name=plan.layers[index].name, mean_ms=mean)
-        for index, mean in enumerate(means)
-    )
-    return attribute(plan, Profile(source="trtexec", layers=layers))
+    times = zip((one.name for one in plan.layers), means, strict=True)
+    return attribute(plan, plans.profile(*times))
 
 
 def picture(plan: Plan, attribution: Attribution | None = None, **look: str) -> ElementTree.Element:
@@ -67,14 +67,9 @@ def test_reformats_and_edges_say_what_they_change() -> None:
     (reformat,) = of_class(root, "r")
     assert "FP32 NCHW → FP16 NHWC8" in texts(reformat)
     assert "reformat: changes type or layout only" in texts(root)
-    (edge,) = [
-        one
-        for one in of_class(picture(small()), "e")
-        if (one.findtext(f"{SVG}title") or "").startswith("packed")
-    ]
-    assert edge.findtext(f"{SVG}title") == (
-        "packed\n1×3×8×8 FP16 NHWC8\ncopy for conv → conv + relu"
-    )
+    names = [one.findtext(f"{SVG}title") or "" for one in of_class(root, "e")]
+    (name,) = (one for one in names if one.startswith("packed"))
+    assert name == "packed\n1×3×8×8 FP16 NHWC8\ncopy for conv → conv + relu"
 
 
 def test_colours_are_those_of_every_chart_in_the_theme_of_the_viewer() -> None:
@@ -91,14 +86,8 @@ def test_colours_are_those_of_every_chart_in_the_theme_of_the_viewer() -> None:
 
 
 def test_every_kind_of_edge_is_told_apart() -> None:
-    plan = made(
-        ("w1", "x state", "t"),
-        ("r1", "t", "u"),
-        ("w2", "x", "t"),
-        ("station", "", ""),
-        ("keep", "t u", "state"),
-        io="x >",
-    )
+    writes = ("w1", "x state", "t"), ("r1", "t", "u"), ("w2", "x", "t")
+    plan = made(*writes, ("station", "", ""), ("keep", "t u", "state"), io="x >")
     root = picture(plan)
     for name in ("reuse", "order", "back"):
         assert of_class(root, name), name
@@ -115,8 +104,7 @@ def test_a_part_frames_its_centres_and_says_what_is_cut() -> None:
 
 
 def test_a_plan_of_names_alone_is_drawn() -> None:
-    plan, _ = parse_plan(plans.encoded(plans.names_only()), "names")
-    assert "head" in texts(picture(plan))
+    assert "head" in texts(picture(plans.parsed(plans.names_only())))
     assert texts(picture(made())) != []
 
 
@@ -134,11 +122,6 @@ def test_nothing_in_a_name_is_markup() -> None:
     text.encode()  # no lone surrogates
     titles = [one.text or "" for one in ElementTree.fromstring(text).iter(f"{SVG}title")]
     assert any(EVIL.replace("\x1e", "␞").replace("\ud800", "�") in one for one in titles)
-
-
-def test_wrong_choices_are_told() -> None:
-    with pytest.raises(UsageError, match="coloring"):
-        picture(small(), coloring="heat")
 
 
 def test_real_plans(shared: Path) -> None:
@@ -204,10 +187,7 @@ def test_names_are_whole_in_titles_and_text_everywhere(name: str) -> None:
 
 @pytest.mark.browser
 def test_words_fit_their_boxes_in_a_browser(tab, data: Path, tmp_path: Path) -> None:
-    folder = data / "trt86-h200-process"
-    plan, _ = parse_plan(
-        (folder / "small_convnet.onnx.engine.graph.json").read_bytes(), "small_convnet"
-    )
+    plan = plans.recorded(data / "trt86-h200-process", "small_convnet.onnx.engine")
     nasty = made(*((name, f"t{at}", f"t{at + 1}") for at, name in enumerate(NASTY)), io="t0 > t6")
     for number, one in enumerate((plan, nasty)):
         path = tmp_path / f"{number}.svg"
@@ -225,3 +205,71 @@ _SPILLING = """[...document.querySelectorAll('svg > g:last-of-type > g.n')].flat
     return words.x < box.x - 1 || words.x + words.width > box.x + box.width + 1;
   }).map((text) => text.textContent);
 })"""
+
+
+CHAIN = made(*((f"l{one}", f"t{one}", f"t{one + 1}") for one in range(6)), io="t0 > t6")
+
+
+def shown(**wish: object) -> list[str]:
+    """Names of what is drawn, those that are framed with a star."""
+    text = Picture(CHAIN, options=DrawingOptions(**wish)).svg()
+    nodes = of_class(ElementTree.fromstring(text), "n")
+    return [
+        (one.findtext(f"{SVG}title") or "").partition("\n")[0]
+        + ("*" if "c" in one.attrib["class"].split() else "")
+        for one in nodes
+    ]
+
+
+def test_what_is_drawn_and_framed() -> None:
+    assert shown() == ["t0", "l0", "l1", "l2", "l3", "l4", "l5", "t6"]
+    assert shown(beam="l2,1") == ["l1", "l2*", "l3"]
+    assert shown(filter=("l[04]",)) == ["t0", "l0", "left out", "l4", "left out", "t6"]
+    assert shown(filter=("l4",), beam="l2,1") == ["left out", "l2*", "left out"]
+    assert shown(highlight=("l3",))[3:6] == ["l2", "l3*", "l4"]
+    assert shown(beam="l2,1", highlight=("l3",)) == ["l1", "l2", "l3*"]
+    assert shown(regions="all")[:4] == ["t0", "l0", "t1", "l1"]
+
+
+@pytest.mark.parametrize("wish", [{"regions": "none"}, {"color": "heat"}])
+def test_wrong_wishes_are_told(wish) -> None:
+    with pytest.raises(UsageError, match="no such"):
+        Picture(CHAIN, options=DrawingOptions(**wish)).svg()
+
+
+def test_png_has_the_size_of_the_svg() -> None:
+    pytest.importorskip("vl_convert")
+    picture = Picture(CHAIN)
+    root = ElementTree.fromstring(picture.svg())
+    for scale, given in ((2, None), (1, 1.0), (0.5, 0.5)):
+        png = picture.png(given)
+        size = struct.unpack(">II", png[16:24])
+        assert size == tuple(round(float(root.attrib[one]) * scale) for one in ("width", "height"))
+        assert png.endswith(b"IEND\xaeB`\x82")
+
+
+def test_a_png_that_would_be_too_large_says_so() -> None:
+    def of(width: int, height: int) -> str:
+        return f'<svg xmlns="" width="{width}" height="{height}">'
+
+    for text, scale in ((of(500, 40_000), None), (of(20_000, 20_000), 1.0), (of(500, 20_000), 2.0)):
+        with pytest.raises(UsageError) as caught:
+            graph_png(text, scale)
+        assert "is too large" in str(caught.value)
+        assert "32,767" in str(caught.value)
+        assert "--beam" in (caught.value.hint or "")
+
+
+def test_a_png_is_sharp_where_there_is_room(monkeypatch) -> None:
+    scales = []
+    draws = lambda _, scale: scales.append(scale) or b""  # noqa: E731
+    monkeypatch.setattr("enginescope.render.graph.write.picture.svg_png", draws)
+    for height in (1_000, 30_000):
+        graph_png(f'<svg xmlns="" width="500" height="{height}">')
+    assert scales == [2.0, 1.0]
+
+
+def test_width_of_text() -> None:
+    assert text_width("abc", 2.0) == 6.0
+    assert text_width("ab中", 2.0) == 8.0
+    assert text_width("e\u0301\u202e", 2.0) == 2.0

@@ -1,4 +1,7 @@
-"""Two plans' graphs beside each other in a real browser: walk by key, selection, one camera."""
+"""The page of a comparison, and its two graphs beside each other, in a real browser."""
+
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -7,10 +10,16 @@ from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.services.plans.resolve_plan import resolve_plan
-from tests.analysis.compared_plans import Network, run_a, run_b
+from tests.analysis.compared_plans import EVIL, Network, network_a, run_a, run_b
 from tests.render.browser import Tab
+from tests.render.compare.test_compare_page import evil_run
 
 pytestmark = pytest.mark.browser
+
+ROWS = "[...document.querySelectorAll('#table-pairs tr[aria-rowindex]')]"
+SHOWN = f"{ROWS}.map((one) => one.cells[0].textContent)"
+OUTPUT = "document.querySelector('#table-pairs output').textContent"
+
 
 PAIR = "document.getElementById('graph').view"
 AT = "document.querySelector('[data-part=at]').textContent"
@@ -25,18 +34,115 @@ LEVELS = f"""{PAIR}.views.map((view) => (
 SCALES = "[...document.querySelectorAll('.pair-side')].map((side) => side.dataset.scale)"
 
 
-@pytest.fixture
-def tab(tab):
-    tab.reduce_motion()
-    return tab
+@cache
+def small_page() -> bytes:
+    return compare_page(compare([run_a(), run_b()]), Chosen())
 
 
-def opened(tab: Tab, folder, *runs: Run, hash_: str = "") -> None:
+def page_at(folder, *runs, **chosen) -> Path:
+    """Write a page of these runs, else of two small plans."""
     path = folder / "compare.html"
-    path.write_bytes(compare_page(compare(runs), Chosen()))
+    path.write_bytes(compare_page(compare(runs), Chosen(**chosen)) if runs else small_page())
+    return path
+
+
+def opened(tab: Tab, path: Path, hash_: str = "") -> None:
+    tab.reduce_motion()
     tab.open(path, hash_)
     tab.evaluate("document.getElementById('layers').scrollIntoView({behavior: 'instant'})")
     tab.until("document.getElementById('graph').dataset.state === 'ready'")
+
+
+def pick(tab, column: str, text: str) -> None:
+    tab.evaluate(f"""{{
+      const of = (tag) => [...document.querySelectorAll('#table-pairs .tools ' + tag)];
+      const label = of('label').find((one) => one.textContent.startsWith('{column} '));
+      const select = label.querySelector('select');
+      select.value = [...select.options].find((one) => one.text.startsWith('{text}')).value;
+      select.dispatchEvent(new Event('change'));
+    }}""")
+
+
+def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None:
+    path = page_at(tmp_path, run_a(), evil_run())
+    tab.open(path)
+    places = tab.evaluate("document.querySelectorAll('.vis').length")
+    tab.draw_all()
+    assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places == 1
+    picture = "document.querySelector('#summary .vis svg').getBoundingClientRect().bottom"
+    assert tab.evaluate(picture) <= 800
+    # changes first, what does not differ folded
+    assert tab.evaluate(OUTPUT) == "6 of 8 pairs"
+    assert tab.evaluate(SHOWN)[0] == "conv1/x"
+    tab.evaluate("document.querySelector('#table-pairs .tools > label > [type=checkbox]').click()")
+    assert tab.evaluate(OUTPUT) == "8 pairs"
+    # by type, and by reason
+    pick(tab, "Type", "Reformat")
+    assert tab.evaluate(SHOWN) == ["in/reformat", "conv1/out reformat"]
+    pick(tab, "Type", "all")
+    pick(tab, "Reason", "cause unknown: only times differ")
+    assert tab.evaluate(SHOWN) == ["same/x", "same/x", "still/x"]
+    pick(tab, "Reason", "all")
+    tab.evaluate(
+        "{ const box = document.querySelector('#pairs input[type=search]'); box.value = 'HEAD';"
+        "box.dispatchEvent(new Event('input')); }"
+    )
+    assert tab.evaluate(SHOWN) == ["head/x"]
+    # both sides of the pair, marked where they differ
+    detail = "document.querySelector('.pair-detail')"
+    assert tab.evaluate(f"{detail}.querySelector('h3').textContent") == "head/x"
+    differing = f"[...{detail}.querySelectorAll('tr.differs th')].map((one) => one.textContent)"
+    assert tab.evaluate(differing) == ["time", "tactic"]
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth") is True
+    assert tab.requests() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
+    scripts = "document.querySelectorAll('script').length"
+    tab.open(page_at(tmp_path))
+    usual = tab.evaluate(scripts)
+    tab.open(page_at(tmp_path, run_a(), evil_run(), only="precision"))
+    assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
+    assert EVIL in tab.evaluate("document.querySelector('#table-pairs tr.marked').textContent")
+    assert EVIL in tab.evaluate("document.querySelector('.pair-detail').textContent")
+    assert tab.evaluate(scripts) == usual
+    assert tab.complaints() == []
+
+
+def test_long_lists_keep_few_rows_and_walk_by_keys(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, chain(600, 1.0), chain(600, 1.25)))
+    assert tab.evaluate(f"{ROWS}.length") < 80
+    chosen = "document.querySelector('#table-pairs tr.marked').cells[0].textContent"
+    key = "dispatchEvent(new KeyboardEvent('keydown', {key: '%s'}))"
+    tab.evaluate(key % "n")
+    second = tab.evaluate(chosen)
+    assert tab.evaluate("document.querySelector('.pair-detail h3').textContent") == second
+    # from the first to the last, which is brought into sight
+    tab.evaluate(key % "p")
+    tab.evaluate(key % "p")
+    assert tab.evaluate(f"{ROWS}.at(-1).cells[0].textContent") == tab.evaluate(chosen) != second
+    assert tab.evaluate(f"{ROWS}.length") < 80
+    assert tab.complaints() == []
+
+
+def test_a_row_that_is_clicked_is_chosen(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, run_a(), evil_run()))
+    tab.evaluate(f"{ROWS}[2].cells[0].click()")
+    assert tab.evaluate(f"{ROWS}.map((one) => one.className).indexOf('marked')") == 2
+    assert tab.evaluate("location.hash") == "#layers?pair=2"
+
+
+def test_small_screens_and_both_themes(tab, tmp_path) -> None:
+    tab.open(page_at(tmp_path, run_a(), evil_run(), network_a(1).run("third")))
+    for width in (1280, 800, 420):
+        tab.fits(width)
+        # six lines of links stood above the answer of a phone
+        tab.until(f"document.querySelector('.index details').open === {str(width > 980).lower()}")
+        assert tab.evaluate("document.querySelector('.index a').checkVisibility()") is (width > 980)
+    tab.evaluate("document.getElementById('theme').click()")
+    tab.until("document.documentElement.dataset.charts === 'drawn'")
+    assert tab.complaints() == []
 
 
 def place_of(tab: Tab, side: int, name: str) -> tuple[float, float]:
@@ -68,7 +174,7 @@ def chain(layers: int, ms: float) -> Run:
 
 
 def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b())
+    opened(tab, page_at(tmp_path))
     assert tab.evaluate(AT) == "1 of 6"
     assert tab.evaluate(CHOSEN) == ["conv1/x", "conv1/x"]
     walked = [tab.evaluate(ROW)]
@@ -81,10 +187,8 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
     (differences,) = (one for one in columns if one.get("key") == "difference_ms")
     shown = differences["values"][:6]
     assert shown == sorted(shown, key=lambda ms: -abs(ms))
-    assert walked == [
-        *("conv1/x", "in/reformat", "conv2/x + pool/x", "conv1/out reformat", "head/x"),
-        "same/x",
-    ]
+    names = ["conv1/x", "in/reformat", "conv2/x + pool/x", "conv1/out reformat", "head/x", "same/x"]
+    assert walked == names
     tab.press("n")
     assert tab.evaluate(AT) == "1 of 6"
     tab.press("p", "p")
@@ -95,7 +199,7 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
 
 
 def test_keys_that_are_typed_into_a_field_do_not_walk(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b())
+    opened(tab, page_at(tmp_path))
     tab.evaluate("document.querySelector('#pairs input[type=search]').focus()")
     tab.press("n")
     assert tab.evaluate("document.querySelector('#pairs input[type=search]').value") == "n"
@@ -104,7 +208,7 @@ def test_keys_that_are_typed_into_a_field_do_not_walk(tab, tmp_path) -> None:
 
 
 def test_a_click_chooses_the_counterpart_and_the_row(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b())
+    opened(tab, page_at(tmp_path))
     tab.evaluate("document.querySelector('[data-part=fit]').click()")
     for side, name, pair in (
         (0, "head/x", ["head/x", "head/x"]),
@@ -124,30 +228,32 @@ def test_a_click_chooses_the_counterpart_and_the_row(tab, tmp_path) -> None:
     assert tab.complaints() == []
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_one_camera_moves_both(tab, tmp_path, side) -> None:
-    opened(tab, tmp_path, chain(60, 1.0), chain(60, 1.25))
-    before = tab.evaluate(SCALES)
-    assert before[0] == before[1]
-    canvas = f"{PAIR}.views[{side}].canvas"
-    tab.evaluate(f"{canvas}.focus({{preventScroll: true}})")
-    tab.press("-", "-")
-    tab.until(f"{SCALES}[0] !== '{before[0]}'")
-    tab.until(f"{SCALES}[0] === {SCALES}[1]")
-    old = tab.evaluate(f"{PAIR}.views.map((view) => view.camera.y)")
-    x, y = area_of(tab, canvas, "at.left + 12, at.top + 200")
-    tab.send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", buttons=1)
-    for step in range(1, 6):
-        tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y - 30 * step, buttons=1)
-    tab.send("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y - 150, button="left")
-    tab.until(f"{PAIR}.views.every((view, at) => view.camera.y > {old}[at] + 50)")
-    # the plans are alike, so the same layer stays level
-    level = [place_of(tab, one, "layer20/x")[1] for one in (0, 1)]
-    assert level[0] == pytest.approx(level[1], abs=0.5)
+def test_one_camera_moves_both(tab, tmp_path) -> None:
+    path = page_at(tmp_path, chain(60, 1.0), chain(60, 1.25))
+    for side in (0, 1):
+        opened(tab, path)
+        before = tab.evaluate(SCALES)
+        assert before[0] == before[1]
+        canvas = f"{PAIR}.views[{side}].canvas"
+        tab.evaluate(f"{canvas}.focus({{preventScroll: true}})")
+        tab.press("-", "-")
+        tab.until(f"{SCALES}[0] !== '{before[0]}'")
+        tab.until(f"{SCALES}[0] === {SCALES}[1]")
+        old = tab.evaluate(f"{PAIR}.views.map((view) => view.camera.y)")
+        x, y = area_of(tab, canvas, "at.left + 12, at.top + 200")
+        mouse = {"x": x, "button": "left"}
+        tab.send("Input.dispatchMouseEvent", type="mousePressed", y=y, buttons=1, **mouse)
+        for step in range(1, 6):
+            tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y - 30 * step, buttons=1)
+        tab.send("Input.dispatchMouseEvent", type="mouseReleased", y=y - 150, **mouse)
+        tab.until(f"{PAIR}.views.every((view, at) => view.camera.y > {old}[at] + 50)")
+        # the plans are alike, so the same layer stays level
+        level = [place_of(tab, one, "layer20/x")[1] for one in (0, 1)]
+        assert level[0] == pytest.approx(level[1], abs=0.5)
 
 
 def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b(extra_ms=0.25))
+    opened(tab, page_at(tmp_path, run_a(), run_b(extra_ms=0.25)))
     tab.draw_all()
     through = "document.querySelector('[data-part=through]')"
     tab.evaluate(f"{through}.focus()")
@@ -181,10 +287,10 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
 
 
 def test_an_address_leads_to_its_pair_and_chosen_layers_lie_level(tab, tmp_path) -> None:
-    opened(tab, tmp_path, run_a(), run_b(), hash_="#layers?pair=4")
+    opened(tab, page_at(tmp_path), "#layers?pair=4")
     assert tab.evaluate(AT) == "5 of 6"
     assert tab.evaluate(CHOSEN) == ["head/x", "head/x"]
-    opened(tab, tmp_path, run_a(), run_b())
+    opened(tab, page_at(tmp_path))
     tab.press("n", "n", "n", "n")
     level = [place_of(tab, side, "head/x")[1] for side in (0, 1)]
     assert level[0] == pytest.approx(level[1], abs=0.5)
@@ -199,7 +305,7 @@ def test_five_thousand_layers_answer_at_once(tab, tmp_path) -> None:
             made.add(f"/layers.{at // 10}/op{at % 10}", "Convolution", 8, ms)
         return made.run("long")
 
-    opened(tab, tmp_path, blocks(0), blocks(-1e-4))
+    opened(tab, page_at(tmp_path, blocks(0), blocks(-1e-4)))
     count = tab.evaluate("pairList.shown.length")
     assert count > 4000
     times = tab.evaluate(
@@ -219,32 +325,32 @@ def test_five_thousand_layers_answer_at_once(tab, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("width", [1920, 1280, 800, 420])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_is_wider_than_the_screen(tab, tmp_path, width, theme) -> None:
+def test_nothing_is_wider_than_the_screen(tab, tmp_path, width) -> None:
     tab.resize(width)
-    opened(tab, tmp_path, run_a(), run_b())
-    tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    areas = tab.evaluate(
-        "[...document.querySelectorAll('.pair-side .graph-canvas')]"
-        ".map((one) => [one.clientWidth, one.clientHeight])"
-    )
-    assert all(wide >= 180 and high >= 200 for wide, high in areas)
-    # the neutral color of a layer without a change follows the theme
-    neutral = f"{PAIR}.views[0].coloring.neutral"
-    tab.until(f"{neutral} === ('{theme}' === 'dark' ? '#2c323c' : '#e3e6eb')")
-    # words of the walk are not cut
-    words = ".walk-now, .walk output, .pair-side h3, .graph-legend span"
-    widths = "(one) => [one.scrollWidth, one.clientWidth]"
-    rooms = tab.evaluate(f"[...document.querySelectorAll('{words}')].map({widths})")
-    assert all(inside <= room + 1 or not room for inside, room in rooms)
+    opened(tab, page_at(tmp_path))
+    for theme, color in (("light", "#e3e6eb"), ("dark", "#2c323c")):
+        tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        areas = tab.evaluate(
+            "[...document.querySelectorAll('.pair-side .graph-canvas')]"
+            ".map((one) => [one.clientWidth, one.clientHeight])"
+        )
+        assert all(wide >= 180 and high >= 200 for wide, high in areas)
+        # the neutral color of a layer without a change follows the theme
+        tab.until(f"{PAIR}.views[0].coloring.neutral === '{color}'")
+        # words of the walk are not cut
+        words = ".walk-now, .walk output, .pair-side h3, .graph-legend span"
+        widths = "(one) => [one.scrollWidth, one.clientWidth]"
+        rooms = tab.evaluate(f"[...document.querySelectorAll('{words}')].map({widths})")
+        assert all(inside <= room + 1 or not room for inside, room in rooms)
 
 
 @pytest.mark.parametrize("other", ["fp16", "qat-residual"])
 def test_the_walk_visits_every_change_of_a_real_engine(tab, tmp_path, shared, other) -> None:
     folder = shared / "trex-examples"
     names = [f"resnet18-a100-{one}.engine.graph.json" for one in ("fp32", other)]
-    opened(tab, tmp_path, *(resolve_plan(str(folder / name)).as_run() for name in names))
+    runs = (resolve_plan(str(folder / name)).as_run() for name in names)
+    opened(tab, page_at(tmp_path, *runs))
     count = tab.evaluate("pairList.shown.length")
     assert count >= 24
     seen, levels = set(), []

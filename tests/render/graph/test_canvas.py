@@ -15,8 +15,9 @@ from enginescope.render.plans.plan_headline import MOST_UNFOLDED, foldings
 from enginescope.rules.base import Finding
 from enginescope.rules.engine import lint
 from enginescope.rules.view import LintInput
-from tests.analysis.graph.folding.test_fold import transformer
+from tests.analysis.graph.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
+from tests.formats import plans
 
 UNTIMED = Times(time_ms={}, sum_ms=0.0)
 
@@ -117,10 +118,7 @@ def test_edges_of_a_level_begin_and_end_at_their_boxes() -> None:
 
 
 def test_findings_are_told_once(data) -> None:
-    from enginescope.formats.plan.plan_json import parse_plan
-
-    path = data / "trt86-h200" / "resnet18.graph.json"
-    plan = parse_plan(path.read_bytes(), "r")[0]
+    plan = plans.recorded(data / "trt86-h200", "resnet18")
     found: dict[int, list[Finding]] = {}
     for one in lint(LintInput(plan=plan)).findings:
         for index in one.layers:
