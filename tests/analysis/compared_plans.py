@@ -6,9 +6,11 @@ from enginescope.formats.importing.import_assembly import EngineFacts, run_of_en
 from enginescope.formats.plan.tensor_format import parse_layout
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import ToolReport
-from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
+from enginescope.records.plan.plan import IOTensor, Layer, Plan, Profile
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType, Tensor
+from tests.analysis import card_plans
+from tests.formats.plans import profile
 
 FP32, FP16, INT8 = DataType.FP32, DataType.FP16, DataType.INT8
 EVIL = "</script><script>alert(1)</script>"
@@ -40,63 +42,26 @@ class Network:
         layout: str = "kCHW",
         **more: Any,
     ) -> None:
-        wrote = tensor(
-            f"t{len(self.layers)}",
-            self.batch,
-            channels,
-            side,
-            side,
-            dtype=dtype or self.dtype,
-            layout=layout,
-        )
+        shape = (self.batch, channels, side, side)
+        at, wanted = len(self.layers), dtype or self.dtype
+        wrote = tensor(f"t{at}", *shape, dtype=wanted, layout=layout)
         fields = {"tactic_name": f"{kind.lower()}_kernel", **more}
-        self.layers.append(
-            Layer(
-                index=len(self.layers),
-                name=name,
-                type=kind,
-                inputs=(self.flow,),
-                outputs=(wrote,),
-                **fields,
-            )
-        )
+        self.layers.append(card_plans.layer(at, name, kind, [self.flow], [wrote], **fields))
         self.times.append(ms)
         self.flow = wrote
 
     def plan(self, name: str) -> Plan:
-        return Plan(
-            name=name,
-            layers=tuple(self.layers),
-            io=(
-                IOTensor(tensor=self.image, mode="input"),
-                IOTensor(tensor=self.flow, mode="output"),
-            ),
-        )
+        io = (IOTensor(tensor=self.image, mode="input"), IOTensor(tensor=self.flow, mode="output"))
+        return Plan(name=name, layers=tuple(self.layers), io=io)
 
     def profile(self, extra_ms: float | None = None) -> Profile:
-        pairs = [
-            (layer.name, ms)
-            for layer, ms in zip(self.layers, self.times, strict=True)
-            if ms is not None
-        ]
-        pairs += [("not in the plan", extra_ms)] if extra_ms is not None else []
-        return Profile(
-            source="trtexec",
-            iterations=100,
-            layers=tuple(
-                LayerTiming(index=at, name=name, mean_ms=ms) for at, (name, ms) in enumerate(pairs)
-            ),
-        )
+        names = (*(layer.name for layer in self.layers), "not in the plan")
+        pairs = zip(names, (*self.times, extra_ms), strict=True)
+        return profile(*((name, ms) for name, ms in pairs if ms is not None), iterations=100)
 
     def run(self, name: str, *, timed: bool = True, extra_ms: float | None = None, **facts) -> Run:
-        return run_of_engine(
-            EngineFacts(
-                name=name,
-                plan=self.plan(name),
-                profile=self.profile(extra_ms) if timed else None,
-                **facts,
-            )
-        )
+        times = self.profile(extra_ms) if timed else None
+        return run_of_engine(EngineFacts(name=name, plan=self.plan(name), profile=times, **facts))
 
 
 def report(gpu: str = "NVIDIA A100", version: str = "8.6.1", **more: Any) -> ToolReport:
