@@ -1,6 +1,8 @@
 """Plans as each TensorRT version writes them: a copy, a convolution, a no-op, and what is new."""
 
+import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,20 @@ def recorded(folder: Path, name: str) -> Plan:
 
 def recorded_times(folder: Path, name: str) -> Profile:
     return parse_profile((folder / f"{name}.profile.json").read_bytes(), name)[0]
+
+
+def shortened(files: Iterable[Path], folder: Path) -> list[Path]:
+    """Copy files of an engine, unpacked; of its requests every 32nd, to be read soon."""
+    made = []
+    for one in sorted(files):
+        content, name = one.read_bytes(), one.name.removesuffix(".gz")
+        if one.suffix == ".gz":
+            content = gzip.decompress(content)
+        if name.endswith(".timing.json"):
+            content = encoded(json.loads(content)[::32])
+        made.append(folder / name)
+        made[-1].write_bytes(content)
+    return made
 
 
 def profile(*times: tuple[str, float | None], **more: Any) -> Profile:

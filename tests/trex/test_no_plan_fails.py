@@ -46,7 +46,7 @@ def run_of(name: str, made: Plan, profile: Profile | None) -> Run:
 
 @pytest.mark.slow
 @given(timed_plans())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_plan_makes_a_view_fail(given_plan) -> None:
     made, profile = given_plan
     view = OpenedPlan(made, profile, gpu="H200")

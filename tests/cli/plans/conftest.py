@@ -1,7 +1,5 @@
 """Files of an engine recorded on an H200, of which several tests are."""
 
-import gzip
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -10,20 +8,16 @@ import pytest
 
 from enginescope.cli.main import main
 from tests.conftest import DATA
+from tests.formats.plans import shortened
 
 ENGINE = "small_convnet.onnx.engine"
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All files that ``process`` left, unpacked; of 12,935 requests every 32nd, to be read soon."""
+    """All files that ``process`` left, with few of 12,935 requests."""
     folder = tmp_path_factory.mktemp("recorded")
-    for one in (DATA / "trt86-h200-process").iterdir():
-        packed, content = one.suffix == ".gz", one.read_bytes()
-        target = folder / (one.stem if packed else one.name)
-        target.write_bytes(gzip.decompress(content) if packed else content)
-    times = folder / f"{ENGINE}.timing.json"
-    times.write_text(json.dumps(json.loads(times.read_bytes())[::32]))
+    shortened((DATA / "trt86-h200-process").iterdir(), folder)
     return folder
 
 

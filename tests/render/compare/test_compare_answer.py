@@ -23,6 +23,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from tests.analysis.compared_plans import network_a, network_b, report, run_a, run_b
 from tests.analysis.plan_comparison.test_comparison import another_network, shared_run
 from tests.analysis.test_memory import flow
+from tests.formats import plans
 
 
 def two(**more) -> Comparison:
@@ -175,14 +176,12 @@ def test_names_cannot_steer_the_terminal() -> None:
     assert "\x1b" not in text(compare([run_a(), b.run("b\x1b[2J")]))
 
 
-def test_samples_are_shown_with_their_intervals(shared) -> None:
+def test_samples_are_shown_with_their_intervals(shared, tmp_path) -> None:
     """Medians of both sides with 95 % intervals where runs have samples; no verdict from them."""
-    runs = [
-        import_artifacts(
-            one for one in sorted(shared.glob(f"trt86-h200/{name}.*")) if "build" not in one.name
-        ).runs[0]
-        for name in ("resnet18", "resnet18_cudagraph")
-    ]
+    runs = []
+    for name in ("resnet18", "resnet18_cudagraph"):
+        files = (one for one in shared.glob(f"trt86-h200/{name}.*") if "build" not in one.name)
+        runs += import_artifacts(plans.shortened(files, tmp_path)).runs
     shown = words(compare(runs), width=100)
     assert "requests GPU compute time: A median 0.18" in shown
     assert shown.count("95 % CI") >= 4
