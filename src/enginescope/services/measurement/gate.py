@@ -23,6 +23,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.rounds import comparison_id, plan_of, whole_rounds
 from enginescope.records.run.run import Run
 from enginescope.records.verdict import gate as gate_records
+from enginescope.records.verdict.gate import GatePolicy
 from enginescope.services.measurement.continued import continue_sides
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
@@ -242,7 +243,7 @@ def gate(
     *,
     baseline: Named,
     max_regression_pct: float | Mapping[str, float] = gate_records.DEFAULT_REGRESSION_PCT,
-    inconclusive: gate_records.GatePolicy = "measure",
+    inconclusive: GatePolicy = "measure",
     across: Sequence[str] = (),
     confidence: float = 0.95,
     continues: bool = False,

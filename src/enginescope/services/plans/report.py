@@ -26,6 +26,7 @@ from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import write_file
 from enginescope.services.plans import plan_input
 from enginescope.services.plans.explore_request import ContextRequest
+from enginescope.services.plans.plan_input import PlanName
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
@@ -45,7 +46,7 @@ class ReportRequest(ContextRequest, frozen=True, kw_only=True):
     twelve. `card` is a 16:9 PNG for a slide, in addition; `compared` are comparisons in memory.
     """
 
-    subjects: tuple[plan_input.PlanName, ...]
+    subjects: tuple[PlanName, ...]
     folder: Path | None = None
     card: Path | None = None
     topk: int = TOPK
@@ -87,7 +88,7 @@ def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport
 
 
 def write_report(
-    runs: plan_input.PlanName | Sequence[plan_input.PlanName],
+    runs: PlanName | Sequence[PlanName],
     folder: str | PathLike[str],
     *,
     topk: int = TOPK,
@@ -144,8 +145,8 @@ def short_name(source: plan_input.PlanInput) -> str:
 
 
 def _named_runs(
-    subject: plan_input.PlanName, store: StorePlace | None, observer: PlanObserver
-) -> tuple[plan_input.PlanName, ...]:
+    subject: PlanName, store: StorePlace | None, observer: PlanObserver
+) -> tuple[PlanName, ...]:
     """Return the runs of a tag, the oldest first, or the newest of too many; or `subject`."""
     if not isinstance(subject, str) or not is_tag(subject) or Path(subject).is_file():
         return (subject,)
