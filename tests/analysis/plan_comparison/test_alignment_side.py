@@ -4,20 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from enginescope.analysis.plan_comparison import alignment_side
 from enginescope.analysis.plan_comparison.alignment_matching import (
     MAX_GROUP,
     MAX_LAYERS_OF_NODE,
     match_names,
     match_nodes,
     numbers_agree,
-)
-from enginescope.analysis.plan_comparison.alignment_side import (
-    MAX_COPIES,
-    Matching,
-    Side,
-    has_numbered_name,
-    is_numbered,
-    node_names,
 )
 from enginescope.records.plan.plan import EXECUTED, Evidence, IOTensor, Layer, Plan
 from enginescope.records.tensor import Tensor
@@ -26,14 +19,14 @@ from tests.analysis.card_plans import layer, tensor
 Read = tuple[str, ...]
 
 
-def side(*layers: tuple[str, Read, str], inputs: Read = ("in",)) -> Side:
+def side(*layers: tuple[str, Read, str], inputs: Read = ("in",)) -> alignment_side.Side:
     """Layers as (type, tensors read, tensor written), of one shape."""
     made = tuple(
         layer(at, f"l{at}", kind, [tensor(one, 1, 4, 8) for one in reads], [tensor(write, 1, 4, 8)])
         for at, (kind, reads, write) in enumerate(layers)
     )
     io = tuple(IOTensor(tensor=Tensor(name=one), mode="input") for one in inputs)
-    return Side(Plan(name="p", layers=made, io=io))
+    return alignment_side.Side(Plan(name="p", layers=made, io=io))
 
 
 def test_neighbours_and_a_loop() -> None:
@@ -63,29 +56,31 @@ def test_inert_layers_reformats_and_tensors_written_again_are_read_from_their_wr
 
 
 def test_long_runs_of_copies_cost_no_more_than_short_ones() -> None:
-    copies = [("Reformat", (f"t{one}",), f"t{one + 1}") for one in range(MAX_COPIES + 3)]
+    copies = [
+        ("Reformat", (f"t{one}",), f"t{one + 1}") for one in range(alignment_side.MAX_COPIES + 3)
+    ]
     found = side(*copies, ("conv", (f"t{len(copies)}",), "end"), inputs=("t0",))
     readers = [one for one, below in enumerate(found.consumers) if below]
     assert readers == list(range(3, len(copies)))
 
 
 def test_keys_leave_out_batch_and_constants_and_have_parameters() -> None:
-    def gemm(batch: int | None, *more: str) -> Side:
+    def gemm(batch: int | None, *more: str) -> alignment_side.Side:
         reads = [tensor("in", batch, 4, 8), *(Tensor(name=name) for name in more)]
         product = layer(0, "l", "gemm", reads, [tensor("out", batch, 6, 8)])
         io = (IOTensor(tensor=reads[0], mode="input"),)
-        return Side(Plan(name="p", layers=(product,), io=io))
+        return alignment_side.Side(Plan(name="p", layers=(product,), io=io))
 
     plain, batched = gemm(1), gemm(None, "__mye1_dconst")
     assert (plain.exact, plain.first_in) == (batched.exact, [(4, 8)])
     assert plain.kinds == ["MatrixMultiply"]
-    found = Side(Plan(name="p", layers=(Layer(index=0, name="TrainStation1"),)))
+    found = alignment_side.Side(Plan(name="p", layers=(Layer(index=0, name="TrainStation1"),)))
     assert (found.exact, found.loose, found.weak) == ([None], [None], [None])
 
-    def kernel(size: int) -> Side:
+    def kernel(size: int) -> alignment_side.Side:
         io = [tensor("t", 1, 4, 8, 8)]
         window = layer(0, "l", "unknown", io, io, attributes={"Kernel": [size, size]})
-        return Side(Plan(name="p", layers=(window,)))
+        return alignment_side.Side(Plan(name="p", layers=(window,)))
 
     assert kernel(3).weak == kernel(3).weak
     assert kernel(1).weak != kernel(3).weak
@@ -115,8 +110,10 @@ def named(name: str, *nodes: str) -> Layer:
     ],
 )
 def test_nodes_of_a_name(name: str, nodes: set[str]) -> None:
-    assert node_names(named(name)) == nodes
-    assert node_names(named(name, "/Flatten")) == {"/Flatten"}  # metadata goes before the name
+    assert alignment_side.node_names(named(name)) == nodes
+    assert alignment_side.node_names(named(name, "/Flatten")) == {
+        "/Flatten"
+    }  # metadata goes before the name
 
 
 @pytest.mark.parametrize(
@@ -132,7 +129,7 @@ def test_nodes_of_a_name(name: str, nodes: set[str]) -> None:
     ],
 )
 def test_mere_numbers(name: str, is_number: bool) -> None:
-    assert is_numbered(name) is is_number
+    assert alignment_side.is_numbered(name) is is_number
 
 
 @pytest.mark.parametrize(
@@ -145,13 +142,13 @@ def test_mere_numbers(name: str, is_number: bool) -> None:
     ],
 )
 def test_names_of_mere_numbers(name: str, is_number: bool) -> None:
-    assert has_numbered_name(named(name)) is is_number
+    assert alignment_side.has_numbered_name(named(name)) is is_number
 
 
-def matching(size: int) -> Matching:
+def matching(size: int) -> alignment_side.Matching:
     layers = tuple(Layer(index=one, name=f"l{one}", type="conv") for one in range(size))
-    side = Side(Plan(name="p", layers=layers))
-    return Matching(side, side)
+    side = alignment_side.Side(Plan(name="p", layers=layers))
+    return alignment_side.Matching(side, side)
 
 
 def test_groups_and_what_is_free() -> None:
@@ -185,7 +182,7 @@ def test_the_backbone_is_the_longest_rising_run(order: list[int]) -> None:
 
 def kernels_side(
     *nodes: tuple[str, ...], names: tuple[str, ...] = (), widths: tuple[int, ...] = (), **more
-) -> Side:
+) -> alignment_side.Side:
     layers = tuple(
         layer(
             at,
@@ -197,13 +194,13 @@ def kernels_side(
         )
         for at, held in enumerate(nodes)
     )
-    return Side(Plan(name="p", layers=layers, **more))
+    return alignment_side.Side(Plan(name="p", layers=layers, **more))
 
 
 def node_groups(
-    a: Side, b: Side, *, numbers: bool = True
+    a: alignment_side.Side, b: alignment_side.Side, *, numbers: bool = True
 ) -> list[tuple[list[int], list[int], float]]:
-    found = Matching(a, b)
+    found = alignment_side.Matching(a, b)
     match_nodes(found, numbers=numbers)
     return [(one.a, one.b, one.score) for one in found.groups]
 
@@ -265,7 +262,7 @@ def test_numbers_agree(names: tuple[str, ...], widths: tuple[int, ...], agree: b
 
 @pytest.mark.parametrize(("width", "score"), [(4, 1.0), (5, 0.9)])
 def test_names(width: int, score: float) -> None:
-    found = Matching(
+    found = alignment_side.Matching(
         kernels_side((), (), names=("/x", "/again"), widths=(4, 4)),
         kernels_side((), (), (), names=("/again", "/again", "/x"), widths=(4, 4, width)),
     )
@@ -276,7 +273,7 @@ def test_names(width: int, score: float) -> None:
 def test_numbers_of_one_executed_model_count_whatever_was_fused() -> None:
     """OpenVINO and ONNX Runtime fused BERT's numbered nodes otherwise, and 3 % of them paired."""
 
-    def executed(width: int, *fused: tuple[str, ...]) -> Side:
+    def executed(width: int, *fused: tuple[str, ...]) -> alignment_side.Side:
         return kernels_side(*fused, widths=(width,) * len(fused), source_schema=EXECUTED)
 
     a = executed(4, ("Conv_0", "Relu_1"), ("Conv_2",), ("Relu_3",))

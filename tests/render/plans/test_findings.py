@@ -5,15 +5,7 @@ from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import Plan
 from enginescope.render.base.figures import TextTable
-from enginescope.render.plans.findings import (
-    Linted,
-    findings_json,
-    findings_sarif,
-    group_table,
-    headline,
-    rule_table,
-    saving_words,
-)
+from enginescope.render.plans import findings
 from enginescope.rules.catalogue import RULES, LintConfig
 from enginescope.rules.engine import LintReport, lint
 from enginescope.rules.view import LintInput
@@ -31,20 +23,20 @@ UNTIMED = lint(LintInput(plan=PLAN))
 
 def sarif(source: str = "x", plan: Plan = PLAN, report: LintReport = TIMED, **more: object) -> Any:
     """Return the one run of a SARIF document."""
-    one = Linted(source=source, plan=plan, report=report, **more)
-    (run,) = json.loads(findings_sarif([one]))["runs"]
+    one = findings.Linted(source=source, plan=plan, report=report, **more)
+    (run,) = json.loads(findings.findings_sarif([one]))["runs"]
     return run
 
 
-def linted(source: str = "some dir/x.graph.json", **more: object) -> Linted:
-    return Linted(source=source, plan=PLAN, report=TIMED, **more)
+def linted(source: str = "some dir/x.graph.json", **more: object) -> findings.Linted:
+    return findings.Linted(source=source, plan=PLAN, report=TIMED, **more)
 
 
 def test_the_headline() -> None:
-    assert headline(TIMED) == "made (4 layers, sum 0.5000 ms): findings 2 warning, 1 info"
-    assert headline(UNTIMED) == "made (4 layers): findings 2 warning, 1 info"
+    assert findings.headline(TIMED) == "made (4 layers, sum 0.5000 ms): findings 2 warning, 1 info"
+    assert findings.headline(UNTIMED) == "made (4 layers): findings 2 warning, 1 info"
     none = replace(UNTIMED, findings=(), suppressed=3)
-    assert headline(none) == "made (4 layers): findings none; 3 suppressed"
+    assert findings.headline(none) == "made (4 layers): findings none; 3 suppressed"
 
 
 def rows_of(table: TextTable | None) -> list[dict[str, str]]:
@@ -52,7 +44,7 @@ def rows_of(table: TextTable | None) -> list[dict[str, str]]:
 
 
 def test_rows() -> None:
-    first, second, _ = rows_of(group_table(TIMED, None, name_width=11))
+    first, second, _ = rows_of(findings.group_table(TIMED, None, name_width=11))
     assert first == {
         "finding": "slice converts FP32 to FP16",
         "ms": "0.1250",
@@ -62,8 +54,8 @@ def test_rows() -> None:
     }
     assert second["finding"] == "a cop…nvert converts FP16 to FP32"
     assert [first["ms"], second["ms"]] == ["0.1250", "0.0625"]
-    assert list(rows_of(group_table(UNTIMED, None))[0]) == ["finding", "code", "severity"]
-    limited = group_table(TIMED, 1)
+    assert list(rows_of(findings.group_table(UNTIMED, None))[0]) == ["finding", "code", "severity"]
+    limited = findings.group_table(TIMED, 1)
     assert (len(limited.rows), limited.left_out) == (1, 2)
 
 
@@ -73,12 +65,12 @@ def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
         layer("Reformat", "a FP16", "b FP32", name="copy"),
     )
     report = lint(LintInput(plan=made))
-    sentences = [row["finding"] for row in rows_of(group_table(report, None))]
+    sentences = [row["finding"] for row in rows_of(findings.group_table(report, None))]
     assert sentences == [
         "c has output channels 12, not a multiple of 8 (explains PLAN101)",
         "copy converts FP16 to FP32",  # the row of the rule says what to do
     ]
-    assert rows_of(rule_table(report))[-1]["what to do"] == report.groups[1].advice
+    assert rows_of(findings.rule_table(report))[-1]["what to do"] == report.groups[1].advice
 
 
 def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
@@ -89,10 +81,10 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
         layer("Reformat", "c FP32", "out FP16", name="last"),
     )
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN104",)))
-    assert [row["what to do"] for row in rows_of(rule_table(report))] == [
+    assert [row["what to do"] for row in rows_of(findings.rule_table(report))] == [
         next(rule.advice for rule in RULES if rule.code == "PLAN104")
     ]
-    texts = [row["finding"] for row in rows_of(group_table(report, None))]
+    texts = [row["finding"] for row in rows_of(findings.group_table(report, None))]
     assert texts == [
         "inner converts FP16 to FP32",
         f"last converts FP32 to FP16 → {report.groups[1].advice}",
@@ -100,31 +92,31 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
 
 
 def test_what_may_be_won_in_all() -> None:
-    words = saving_words(TIMED)
+    words = findings.saving_words(TIMED)
     assert words.startswith("These findings save at most 0.1875 ms of 0.5000 ms (37.5 %). --gpu")
-    assert saving_words(UNTIMED) is None
+    assert findings.saving_words(UNTIMED) is None
     given = LintInput(
         plan=PLAN,
         profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625),
         whole=WholeRequest("gpu_compute", 0.492),
     )
-    assert "about 2.0 µs a layer" in (saving_words(lint(given)) or "")
+    assert "about 2.0 µs a layer" in (findings.saving_words(lint(given)) or "")
 
 
 def test_rows_of_rules() -> None:
-    rows = rows_of(rule_table(TIMED))
+    rows = rows_of(findings.rule_table(TIMED))
     assert list(rows[0]) == ["what to do", "code", "n", "ms", "%"]
     assert [tuple(row.values())[1:] for row in rows] == [
         ("PLAN105", "1", "0.1250", "25.0"),
         ("PLAN104", "1", "0.0625", "12.5"),
         ("PLAN111", "1", "0.0000", "0.0"),
     ]
-    assert list(rows_of(rule_table(UNTIMED))[0]) == ["what to do", "code", "n"]
-    assert rule_table(replace(UNTIMED, findings=())) is None
+    assert list(rows_of(findings.rule_table(UNTIMED))[0]) == ["what to do", "code", "n"]
+    assert findings.rule_table(replace(UNTIMED, findings=())) is None
 
 
 def test_json() -> None:
-    document = json.loads(findings_json([linted()]))
+    document = json.loads(findings.findings_json([linted()]))
     (one,) = document["plans"]
     assert (document["schema"], one["source"], one["sum_ms"]) == (1, "some dir/x.graph.json", 0.5)
     found = next(it for it in one["findings"] if it["code"] == "PLAN104")
@@ -141,7 +133,7 @@ def test_json() -> None:
 
 
 def test_sarif() -> None:
-    assert json.loads(findings_sarif([linted()]))["version"] == "2.1.0"
+    assert json.loads(findings.findings_sarif([linted()]))["version"] == "2.1.0"
     run = sarif("some dir/x.graph.json")
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == [rule.code for rule in RULES]

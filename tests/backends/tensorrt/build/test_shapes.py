@@ -10,19 +10,8 @@ from enginescope.formats.trtexec.trtexec_flags import read_options
 from enginescope.records.run.job import DimSize, InputFile, InputShape, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
+from tests.backends.tensorrt import driving
 from tests.backends.tensorrt import models as own
-from tests.backends.tensorrt.driving import (
-    LATENCY,
-    THROUGHPUT,
-    codes,
-    expected,
-    job,
-    measure,
-    opened,
-    shapes,
-    with_engine,
-    workload,
-)
 from tests.fakes import models
 from tests.runner.test_model_inputs import encoder
 
@@ -89,80 +78,84 @@ def test_shapes_for_fixed_dimensions_are_refused() -> None:
 
 def of_profile(one, index: str, **more):
     spec = replace(one.backend, options={**one.backend.options, "profile_index": index})
-    return replace(one, backend=spec, workload=workload(**more))
+    return replace(one, backend=spec, workload=driving.workload(**more))
 
 
 def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron, engines) -> None:
     """Two profiles: a batch of 1, and of 2 to 8, best 4."""
     sizes = {"min_shapes": "x:1x4;x:2x4", "opt_shapes": "x:1x4;x:4x4", "max_shapes": "x:1x4;x:8x4"}
-    engine = with_engine(job(perceptron, **sizes), engines)
+    engine = driving.with_engine(driving.job(perceptron, **sizes), engines)
     for index, more, batch in (
         ("0", {}, 1),
         ("1", {}, 4),
-        ("1", {"shapes": shapes(x=(7, 4))}, 7),
+        ("1", {"shapes": driving.shapes(x=(7, 4))}, 7),
         ("1", {"batch": 2}, 2),
-        ("1", {"batch": 8, "mode": replace(THROUGHPUT, streams=2)}, 8),
+        ("1", {"batch": 8, "mode": replace(driving.THROUGHPUT, streams=2)}, 8),
     ):
         one = of_profile(engine, index, **more)
-        found = measure(one)
+        found = driving.measure(one)
         assert found.batch == batch
         assert found.inputs[0].shape == (batch, 4)
-        np.testing.assert_allclose(found.answers[0].data, expected(perceptron, one)[0], rtol=1e-6)
+        np.testing.assert_allclose(
+            found.answers[0].data, driving.expected(perceptron, one)[0], rtol=1e-6
+        )
     for index, batch in (("0", 2), ("1", 1), ("1", 9)):
-        one = of_profile(engine, index, shapes=shapes(x=(batch, 4)))
+        one = of_profile(engine, index, shapes=driving.shapes(x=(batch, 4)))
         with pytest.raises(UsageError, match=f"shape {batch}x4 for input x") as caught:
-            measure(one)
+            driving.measure(one)
         assert "--opt-shape" in (caught.value.hint or "")
     with pytest.raises(UsageError, match=r"profile_index=2.*2 optimization profiles, from 0"):
-        measure(of_profile(engine, "2"))
+        driving.measure(of_profile(engine, "2"))
     # inputs of one batch
     path = own.two_inputs(engines / "two.onnx")
-    one = with_engine(job(path, workload=workload(batch=3)), engines)
-    found = measure(one)
+    one = driving.with_engine(driving.job(path, workload=driving.workload(batch=3)), engines)
+    found = driving.measure(one)
     assert found.batch == 3
-    np.testing.assert_allclose(found.answers[0].data, expected(path, one)[0], rtol=1e-6)
+    np.testing.assert_allclose(found.answers[0].data, driving.expected(path, one)[0], rtol=1e-6)
 
 
 def test_a_shape_that_is_an_input_is_fed_as_built(each, tmp_path, engines) -> None:
     path = models.expanded(tmp_path / "expanded.onnx")
     sizes = {"min_shapes": "shape:1x3", "opt_shapes": "shape:4x3", "max_shapes": "shape:8x3"}
-    one = with_engine(job(path, **sizes), engines)
-    found = measure(one)
+    one = driving.with_engine(driving.job(path, **sizes), engines)
+    found = driving.measure(one)
     assert found.answers[0].shape == (4, 3)
-    np.testing.assert_allclose(found.answers[0].data, expected(path, one)[0])
+    np.testing.assert_allclose(found.answers[0].data, driving.expected(path, one)[0])
     assert [tensor.location for tensor in found.inputs] == ["Device", "Host"]
-    asked = replace(one, workload=workload(shapes=shapes(shape=(6, 3))))
-    assert measure(asked).answers[0].shape == (6, 3)
-    wrong = replace(one, workload=workload(shapes=shapes(shape=(6, 3, 1))))
+    asked = replace(one, workload=driving.workload(shapes=driving.shapes(shape=(6, 3))))
+    assert driving.measure(asked).answers[0].shape == (6, 3)
+    wrong = replace(one, workload=driving.workload(shapes=driving.shapes(shape=(6, 3, 1))))
     with pytest.raises(UsageError, match="2 values"):
-        measure(wrong)
+        driving.measure(wrong)
 
 
-@pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
+@pytest.mark.parametrize(
+    "mode", [driving.LATENCY, driving.THROUGHPUT], ids=["latency", "throughput"]
+)
 def test_outputs_whose_size_only_the_values_tell(each, tmp_path, engines, mode) -> None:
     path = models.non_zero(tmp_path / "where.onnx")
     file = tmp_path / "x.npy"
     np.save(file, np.array([0, 1, 0, 2, 3, 0], np.float32))
-    load = workload(mode=mode, files=(InputFile(name="x", path=str(file)),))
-    one = with_engine(job(path, workload=load, stamps="0"), engines)
-    found = measure(one)
+    load = driving.workload(mode=mode, files=(InputFile(name="x", path=str(file)),))
+    one = driving.with_engine(driving.job(path, workload=load, stamps="0"), engines)
+    found = driving.measure(one)
     assert found.mode.cuda_graph is False
-    assert "I-NO-CUDA-GRAPH" in codes(found)
+    assert "I-NO-CUDA-GRAPH" in driving.codes(found)
     (answer,) = found.answers
     assert answer.data.tolist() == [[1, 3, 4]]
     assert found.outputs[0].shape == (1, 3)
     item = answer.data.itemsize
     assert found.device_memory.buffer_bytes == 6 * 4 + 3 * item
     np.save(file, np.zeros(6, np.float32))  # no values at all
-    (answer,) = measure(one).answers
+    (answer,) = driving.measure(one).answers
     assert answer.shape == (1, 0)
     assert answer.data.size == 0
 
 
 def test_memory_that_an_output_cannot_get_is_out_of_memory(use, tmp_path, engines) -> None:
     use()
-    one = with_engine(job(models.non_zero(tmp_path / "where.onnx")), engines)
-    with opened(one) as session:
+    one = driving.with_engine(driving.job(models.non_zero(tmp_path / "where.onnx")), engines)
+    with driving.opened(one) as session:
         session.bind(make_feeds(session.input_specs, one.workload))
         session.lanes[0].grown["y"].take = lambda nbytes: 0
         with pytest.raises(MemoryError, match="OutOfMemory"):
@@ -180,8 +173,8 @@ def test_what_a_context_refuses_names_its_tensor(
     use, perceptron, engines, monkeypatch, method, result, words
 ) -> None:
     use()
-    one = with_engine(job(perceptron), engines)
-    with opened(one) as session:
+    one = driving.with_engine(driving.job(perceptron), engines)
+    with driving.opened(one) as session:
         monkeypatch.setattr(type(session.contexts[0]), method, lambda *_: result)
         with pytest.raises(BackendError, match=words):
             session.bind(make_feeds(session.input_specs, one.workload))

@@ -12,16 +12,7 @@ from enginescope.backends.tensorrt.run.inference_stream import capture
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.runner.inputs.inputs import make_feeds
-from tests.backends.tensorrt.driving import (
-    LATENCY,
-    THROUGHPUT,
-    build,
-    job,
-    measure,
-    opened,
-    with_engine,
-    workload,
-)
+from tests.backends.tensorrt import driving
 from tests.fakes import models
 
 
@@ -48,16 +39,20 @@ def test_a_measurement_leaves_nothing(use, tmp_path, perceptron, engines, monkey
     fake = use()
     monkeypatch.setattr("enginescope.backends.tensorrt.profile_pass.ENOUGH_MS", 1.0)
     for mode in (
-        LATENCY,
-        THROUGHPUT,
-        replace(THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
-        replace(THROUGHPUT, cuda_graph=False),
+        driving.LATENCY,
+        driving.THROUGHPUT,
+        replace(driving.THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
+        replace(driving.THROUGHPUT, cuda_graph=False),
     ):
-        one = job(perceptron, workload=workload(mode=mode), layer_profile=True, stamps="1")
-        measure(with_engine(one, engines))
+        one = driving.job(
+            perceptron, workload=driving.workload(mode=mode), layer_profile=True, stamps="1"
+        )
+        driving.measure(driving.with_engine(one, engines))
         assert left(fake) == {}, mode
     # outputs that grow
-    measure(with_engine(job(models.non_zero(tmp_path / "where.onnx")), engines))
+    driving.measure(
+        driving.with_engine(driving.job(models.non_zero(tmp_path / "where.onnx")), engines)
+    )
     assert left(fake) == {}
 
 
@@ -75,14 +70,14 @@ def test_the_engine_is_closed_before_layers_are_profiled(
         real(session, *arguments)
 
     monkeypatch.setattr(session_module.TrtSession, "_open", noting)
-    one = with_engine(job(perceptron, layer_profile=True), engines)
+    one = driving.with_engine(driving.job(perceptron, layer_profile=True), engines)
     for graph in (True, False):
         before.clear()
-        mode = replace(LATENCY, cuda_graph=graph)
+        mode = replace(driving.LATENCY, cuda_graph=graph)
         gc.collect()
         gc.disable()
         try:
-            measure(replace(one, workload=workload(mode=mode)))
+            driving.measure(replace(one, workload=driving.workload(mode=mode)))
         finally:
             gc.enable()
         assert before == [{}, {}]
@@ -103,10 +98,10 @@ def test_what_fails_half_way_says_why_and_leaves_nothing(
     use, perceptron, engines, version, fault, error, words
 ) -> None:
     use(version)
-    one = with_engine(job(perceptron), engines)
+    one = driving.with_engine(driving.job(perceptron), engines)
     fake = use(version, fault)
     with pytest.raises(error, match=words):
-        measure(one)
+        driving.measure(one)
     if fault != "illegal_address":  # then nothing can be freed any more: the process has to end
         assert left(fake) == {}
 
@@ -114,10 +109,10 @@ def test_what_fails_half_way_says_why_and_leaves_nothing(
 def test_what_ends_early_leaves_nothing(use, perceptron, engines) -> None:
     fake = use()
     with pytest.raises(EnginescopeError):
-        measure(with_engine(job(perceptron, profile_index="5"), engines))
+        driving.measure(driving.with_engine(driving.job(perceptron, profile_index="5"), engines))
     assert left(fake) == {}
     fake = use()
-    one = with_engine(job(perceptron), engines)
+    one = driving.with_engine(driving.job(perceptron), engines)
 
     def fails(specs):
         raise UnsupportedError("these feeds")
@@ -125,8 +120,8 @@ def test_what_ends_early_leaves_nothing(use, perceptron, engines) -> None:
     with pytest.raises(UnsupportedError):
         TrtBackend().execute(one, fails, lambda _: None)
     assert left(fake) == {}
-    one = with_engine(job(perceptron), engines)
-    with opened(one) as session:
+    one = driving.with_engine(driving.job(perceptron), engines)
+    with driving.opened(one) as session:
         session.bind(make_feeds(session.input_specs, one.workload))
         session.close()
     assert left(fake) == {}
@@ -136,11 +131,11 @@ def test_a_layer_pass_that_fails_keeps_what_is_measured(
     use, perceptron, engines, monkeypatch
 ) -> None:
     fake = use()
-    one = with_engine(job(perceptron, layer_profile=True), engines)
+    one = driving.with_engine(driving.job(perceptron, layer_profile=True), engines)
     for reports, words in ((False, "profiling the layers"), (True, "reported none")):
         method = "report_to_profiler"
         monkeypatch.setattr(fake.trt.IExecutionContext, method, lambda _, reports=reports: reports)
-        found = measure(one)
+        found = driving.measure(one)
         assert found.profile is None
         (notice,) = (one for one in found.notices if one.code == "W-NO-LAYERS")
         assert words in notice.message
@@ -152,7 +147,7 @@ def test_a_layer_pass_that_fails_keeps_what_is_measured(
 def test_a_build_leaves_nothing(use, perceptron, engines, fault) -> None:
     fake = use("8.6.0", fault)
     try:
-        build(job(perceptron, "int8", engine_cache=str(engines)))
+        driving.build(driving.job(perceptron, "int8", engine_cache=str(engines)))
     except BackendError:
         assert fault == "build_fails"
     assert left(fake) == {}

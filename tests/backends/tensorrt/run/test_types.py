@@ -6,14 +6,7 @@ import pytest
 from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.run.engine import (
-    Buffer,
-    EngineTensor,
-    from_memory,
-    is_known,
-    to_memory,
-    values_of,
-)
+from enginescope.backends.tensorrt.run import engine
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import InputFile, InputRange, Workload
@@ -60,18 +53,18 @@ def test_int64_is_int64_where_the_version_has_it(each, tmp_path, engines) -> Non
 def test_raw_bytes_go_to_the_device_and_come_back(use, dtype, raw) -> None:
     fake = use()
     cuda = Cuda(fake.cuda)
-    made = EngineTensor(name="x", is_input=True, dtype=dtype, shape=(2, 3), type_text="")
-    buffer = Buffer(cuda, made, (2, 3))
+    made = engine.EngineTensor(name="x", is_input=True, dtype=dtype, shape=(2, 3), type_text="")
+    buffer = engine.Buffer(cuda, made, (2, 3))
     assert buffer.nbytes == raw.nbytes
     buffer.fill(raw)
     stream = cuda.stream()
     cuda.check(buffer.copy(stream)(), "copying")
     cuda.wait(stream, "copying")
     back = replace(made, is_input=False)
-    held = Buffer(cuda, back, (2, 3), address=buffer.device)
+    held = engine.Buffer(cuda, back, (2, 3), address=buffer.device)
     cuda.check(held.copy(stream)(), "copying")
     cuda.wait(stream, "copying")
-    values = values_of(back, (2, 3), held.host)
+    values = engine.values_of(back, (2, 3), held.host)
     assert values.dtype is dtype
     assert values.shape == (2, 3)
     assert values.data.dtype == np.uint8
@@ -98,7 +91,9 @@ def test_four_bits_are_packed_two_to_a_byte() -> None:
     assert found.arrays["x"].dtype == np.uint8
     assert found.shapes["x"] == (5, 3)
     assert found.batch == 5
-    tensor = EngineTensor(name="x", is_input=True, dtype=DataType.INT4, shape=(5, 3), type_text="")
+    tensor = engine.EngineTensor(
+        name="x", is_input=True, dtype=DataType.INT4, shape=(5, 3), type_text=""
+    )
     assert tensor.nbytes((5, 3)) == 8
     found = fed(spec(DataType.INT4, (None, 3)), batch=4)
     assert found.shapes["x"] == (4, 3)
@@ -182,13 +177,13 @@ DEEP = np.arange(2 * 5 * 2 * 3 * 2, dtype=np.float32).reshape(2, 5, 2, 3, 2) + 1
 
 def test_channels_last_and_in_vectors() -> None:
     for layout, width in (("HWC", 5), ("HWC8", 8), ("HWC16", 16)):
-        memory = to_memory(VALUES, layout).ravel()
+        memory = engine.to_memory(VALUES, layout).ravel()
         assert memory.size == 2 * 3 * 4 * width
         for n, c, h, w in np.ndindex(SHAPE):
             assert memory[((n * 3 + h) * 4 + w) * width + c] == VALUES[n, c, h, w], layout
         assert memory.sum() == VALUES.sum()  # padding is zero
     for width in (2, 4, 16, 32):
-        memory = to_memory(VALUES, f"CHW{width}").ravel()
+        memory = engine.to_memory(VALUES, f"CHW{width}").ravel()
         groups = -(-5 // width)
         assert memory.size == 2 * groups * 3 * 4 * width
         for n, c, h, w in np.ndindex(SHAPE):
@@ -199,8 +194,8 @@ def test_channels_last_and_in_vectors() -> None:
 
 
 def test_a_volume_has_its_channels_before_the_depth() -> None:
-    memory = to_memory(DEEP, "DHWC8").ravel()
-    vectors = to_memory(DEEP, "CDHW32").ravel()
+    memory = engine.to_memory(DEEP, "DHWC8").ravel()
+    vectors = engine.to_memory(DEEP, "CDHW32").ravel()
     for n, c, d, h, w in np.ndindex(DEEP.shape):
         place = ((n * 2 + d) * 3 + h) * 2 + w
         assert memory[place * 8 + c] == DEEP[n, c, d, h, w]
@@ -209,11 +204,11 @@ def test_a_volume_has_its_channels_before_the_depth() -> None:
 
 def test_layouts_there_and_back() -> None:
     for layout in ("LINEAR", "HWC", "HWC8", "HWC16", "CHW2", "CHW4", "CHW16", "CHW32"):
-        assert is_known(layout)
-        again = from_memory(to_memory(VALUES, layout).ravel(), SHAPE, layout)
+        assert engine.is_known(layout)
+        again = engine.from_memory(engine.to_memory(VALUES, layout).ravel(), SHAPE, layout)
         np.testing.assert_array_equal(again, VALUES)
     for layout in ("DHWC", "DHWC8", "CDHW32"):
-        again = from_memory(to_memory(DEEP, layout).ravel(), DEEP.shape, layout)
+        again = engine.from_memory(engine.to_memory(DEEP, layout).ravel(), DEEP.shape, layout)
         np.testing.assert_array_equal(again, DEEP)
-    assert not is_known("DLA_HWC4")
-    assert to_memory(VALUES, "DLA_HWC4") is VALUES
+    assert not engine.is_known("DLA_HWC4")
+    assert engine.to_memory(VALUES, "DLA_HWC4") is VALUES

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorrt._base import (
-    ALL,
-    FULL,
-    MAJOR,
-    Dims,
-    IHostMemory,
-    Made,
-    buffer_of,
-    dims_of,
-    need,
-    number,
-    setting,
-)
+from tensorrt import _base
 from tensorrt._network import ILayer
 
 Span = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
-class IOptimizationProfile(Made):
+class IOptimizationProfile(_base.Made):
     """Minimum, optimum and maximum, of shapes and of the values of shape tensors."""
 
     def __init__(self, logger: Any) -> None:
@@ -33,23 +21,23 @@ class IOptimizationProfile(Made):
     extra_memory_target = 1.0
 
     def set_shape(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
-        need("set_shape", (input, str))
-        span = tuple(dims_of("set_shape", one) for one in (min, opt, max))
-        if MAJOR < 11 and not ordered(span):  # from then on the build says so
+        _base.need("set_shape", (input, str))
+        span = tuple(_base.dims_of("set_shape", one) for one in (min, opt, max))
+        if _base.MAJOR < 11 and not ordered(span):  # from then on the build says so
             raise ValueError("Shapes provided for min/opt/max are inconsistent.")
         self._shapes[input] = span
 
-    def get_shape(self, input: str) -> list[Dims]:  # noqa: A002
-        need("get_shape", (input, str))
-        if MAJOR >= 11 and input not in self._shapes:
+    def get_shape(self, input: str) -> list[_base.Dims]:  # noqa: A002
+        _base.need("get_shape", (input, str))
+        if _base.MAJOR >= 11 and input not in self._shapes:
             self._say(f"getDimensions: the profile has no dimensions of {input}")
-        return [Dims(one) for one in self._shapes.get(input, ())]
+        return [_base.Dims(one) for one in self._shapes.get(input, ())]
 
     def set_shape_input(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
-        need("set_shape_input", (input, str))
+        _base.need("set_shape_input", (input, str))
         span = tuple(tuple(int(value) for value in one) for one in (min, opt, max))
         if not ordered(span):
-            if MAJOR < 11:
+            if _base.MAJOR < 11:
                 raise ValueError("min/opt/max shape values are inconsistent.")
             self._say("setShapeValuesV2: min <= opt <= max is violated")
             raise RuntimeError("min/opt/max shape values are inconsistent.")
@@ -59,7 +47,7 @@ class IOptimizationProfile(Made):
         self._logger.log(type(self._logger).ERROR, f"IOptimizationProfile::{text}")
 
     def __bool__(self) -> bool:
-        return MAJOR >= 11 or bool(self._shapes or self._shape_values)
+        return _base.MAJOR >= 11 or bool(self._shapes or self._shape_values)
 
     __nonzero__ = __bool__
 
@@ -72,104 +60,106 @@ def ordered(span: Any) -> bool:
     )
 
 
-BuilderFlag = ALL["BuilderFlag"]
+BuilderFlag = _base.ALL["BuilderFlag"]
 _CACHE_TAG = b"fake timing cache "
 _DEFAULT_POOL = 16 << 30
 
 
-class ITimingCache(Made):
+class ITimingCache(_base.Made):
     """Tactics that were timed, by layer."""
 
     def __init__(self, version: str, timed: set[str]) -> None:
         self._version, self._timed = version, timed
 
-    def serialize(self) -> IHostMemory:
+    def serialize(self) -> _base.IHostMemory:
         lines = "\n".join((self._version, *sorted(self._timed)))
-        return IHostMemory(_CACHE_TAG + lines.encode())
+        return _base.IHostMemory(_CACHE_TAG + lines.encode())
 
 
 def _of(enum: str, member: str) -> tuple[Any, Any]:
-    kind = ALL.get(enum, object)
+    kind = _base.ALL.get(enum, object)
     return kind, getattr(kind, member, None)
 
 
-class IBuilderConfig(Made):
+class IBuilderConfig(_base.Made):
     def __init__(self, logger: Any) -> None:
         self._logger = logger
         self._flags = 1 << int(BuilderFlag.TF32)
         self._values: dict[str, Any] = {}
         self._pools: dict[int, int] = {}
-        resize = number(ALL["PreviewFeature"], "RUNTIME_ACTIVATION_RESIZE_10_10")
-        self._previews: dict[int, bool] = {} if resize is None else {resize: MAJOR >= 11}
+        resize = _base.number(_base.ALL["PreviewFeature"], "RUNTIME_ACTIVATION_RESIZE_10_10")
+        self._previews: dict[int, bool] = {} if resize is None else {resize: _base.MAJOR >= 11}
         self._profiles: list[IOptimizationProfile] = []
         self._cache: ITimingCache | None = None
         self._capabilities: list[str] = []
-        self._tactics = sum(1 << int(one) for one in ALL["TacticSource"].__members__.values())
+        self._tactics = sum(1 << int(one) for one in _base.ALL["TacticSource"].__members__.values())
 
     def _say(self, severity: str, text: str) -> None:
         self._logger.log(getattr(type(self._logger), severity), text)
 
-    avg_timing_iterations = setting("avg_timing_iterations", int, 1)
-    builder_optimization_level = setting(
+    avg_timing_iterations = _base.setting("avg_timing_iterations", int, 1)
+    builder_optimization_level = _base.setting(
         "builder_optimization_level",
         int,
         3,
-        lambda value: 0 <= value <= (5 if MAJOR < 11 else value),
+        lambda value: 0 <= value <= (5 if _base.MAJOR < 11 else value),
         lambda value: min(value, 5),
     )
-    max_aux_streams = setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
-    build_route = setting("build_route", str, "")
-    max_num_tactics = setting("max_num_tactics", int, -1, lambda value: value >= -1)
-    l2_limit_for_tiling = setting("l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0))
-    profile_stream = setting("profile_stream", int, 0)
-    DLA_core = setting("DLA_core", int, -1, limit=lambda _: -1)  # the device has none
-    plugins_to_serialize = setting("plugins_to_serialize", list, [])
-    int8_calibrator = setting("int8_calibrator", object, None)
-    progress_monitor = setting("progress_monitor", object, None)
-    engine_capability = setting("engine_capability", *_of("EngineCapability", "STANDARD"))
-    default_device_type = setting("default_device_type", *_of("DeviceType", "GPU"))
-    profiling_verbosity = setting(
+    max_aux_streams = _base.setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
+    build_route = _base.setting("build_route", str, "")
+    max_num_tactics = _base.setting("max_num_tactics", int, -1, lambda value: value >= -1)
+    l2_limit_for_tiling = _base.setting(
+        "l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0)
+    )
+    profile_stream = _base.setting("profile_stream", int, 0)
+    DLA_core = _base.setting("DLA_core", int, -1, limit=lambda _: -1)  # the device has none
+    plugins_to_serialize = _base.setting("plugins_to_serialize", list, [])
+    int8_calibrator = _base.setting("int8_calibrator", object, None)
+    progress_monitor = _base.setting("progress_monitor", object, None)
+    engine_capability = _base.setting("engine_capability", *_of("EngineCapability", "STANDARD"))
+    default_device_type = _base.setting("default_device_type", *_of("DeviceType", "GPU"))
+    profiling_verbosity = _base.setting(
         "profiling_verbosity", *_of("ProfilingVerbosity", "LAYER_NAMES_ONLY")
     )
-    hardware_compatibility_level = setting(
+    hardware_compatibility_level = _base.setting(
         "hardware_compatibility_level", *_of("HardwareCompatibilityLevel", "NONE")
     )
-    runtime_platform = setting("runtime_platform", *_of("RuntimePlatform", "SAME_AS_BUILD"))
-    tiling_optimization_level = setting(
+    runtime_platform = _base.setting("runtime_platform", *_of("RuntimePlatform", "SAME_AS_BUILD"))
+    tiling_optimization_level = _base.setting(
         "tiling_optimization_level", *_of("TilingOptimizationLevel", "NONE")
     )
 
     flags = property(lambda self: self._flags)
 
     def set_flag(self, flag: Any) -> None:
-        need("set_flag", (flag, BuilderFlag))
-        lean = int(flag) == number(BuilderFlag, "EXCLUDE_LEAN_RUNTIME")
-        if MAJOR >= 11 and lean and not self._has("VERSION_COMPATIBLE"):
+        _base.need("set_flag", (flag, BuilderFlag))
+        lean = int(flag) == _base.number(BuilderFlag, "EXCLUDE_LEAN_RUNTIME")
+        if _base.MAJOR >= 11 and lean and not self._has("VERSION_COMPATIBLE"):
             text = "kEXCLUDE_LEAN_RUNTIME can only be set if kVERSION_COMPATIBLE is set."
             self._say("ERROR", f"IBuilderConfig::setFlag: Error Code 3: API Usage Error ({text})")
             return
         self._flags |= 1 << int(flag)
 
     def clear_flag(self, flag: Any) -> None:
-        need("clear_flag", (flag, BuilderFlag))
+        _base.need("clear_flag", (flag, BuilderFlag))
         self._flags &= ~(1 << int(flag))
 
     def get_flag(self, flag: Any) -> bool:
-        need("get_flag", (flag, BuilderFlag))
+        _base.need("get_flag", (flag, BuilderFlag))
         return bool(self._flags >> int(flag) & 1)
 
     def _has(self, name: str) -> bool:
         """Whether a flag that this version may lack is set."""
-        value = number(BuilderFlag, name)
+        value = _base.number(BuilderFlag, name)
         return value is not None and bool(self._flags >> value & 1)
 
     def set_memory_pool_limit(self, pool: Any, pool_size: int) -> None:
-        need("set_memory_pool_limit", (pool, ALL["MemoryPoolType"]), (pool_size, int))
-        need("set_memory_pool_limit", (pool_size if pool_size >= 0 else None, int))
+        _base.need("set_memory_pool_limit", (pool, _base.ALL["MemoryPoolType"]), (pool_size, int))
+        _base.need("set_memory_pool_limit", (pool_size if pool_size >= 0 else None, int))
         self._pools[int(pool)] = pool_size
 
     def get_memory_pool_limit(self, pool: Any) -> int:
-        need("get_memory_pool_limit", (pool, ALL["MemoryPoolType"]))
+        _base.need("get_memory_pool_limit", (pool, _base.ALL["MemoryPoolType"]))
         return self._pools.get(int(pool), _DEFAULT_POOL)
 
     @property
@@ -178,11 +168,11 @@ class IBuilderConfig(Made):
 
     @num_compute_capabilities.setter
     def num_compute_capabilities(self, count: int) -> None:
-        need("num_compute_capabilities", (count, int))
+        _base.need("num_compute_capabilities", (count, int))
         self._capabilities = ["NONE"] * count
 
     def set_compute_capability(self, compute_capability: Any, index: int) -> bool:
-        need("set_compute_capability", (compute_capability, ALL["ComputeCapability"]))
+        _base.need("set_compute_capability", (compute_capability, _base.ALL["ComputeCapability"]))
         if compute_capability.name == "NONE" or index >= len(self._capabilities):
             self._say("ERROR", "IBuilderConfig::setComputeCapability: Error Code 3: API Usage")
             return False
@@ -190,8 +180,8 @@ class IBuilderConfig(Made):
         return True
 
     def set_tactic_sources(self, tactic_sources: int) -> bool:
-        need("set_tactic_sources", (tactic_sources, int))
-        known = sum(1 << int(one) for one in ALL["TacticSource"].__members__.values())
+        _base.need("set_tactic_sources", (tactic_sources, int))
+        known = sum(1 << int(one) for one in _base.ALL["TacticSource"].__members__.values())
         if tactic_sources & ~known:
             return False
         self._tactics = tactic_sources
@@ -201,18 +191,18 @@ class IBuilderConfig(Made):
         return self._tactics
 
     def set_preview_feature(self, feature: Any, enable: bool) -> None:
-        need("set_preview_feature", (feature, ALL["PreviewFeature"]), (enable, bool))
+        _base.need("set_preview_feature", (feature, _base.ALL["PreviewFeature"]), (enable, bool))
         self._previews[int(feature)] = enable
 
     def get_preview_feature(self, feature: Any) -> bool:
-        need("get_preview_feature", (feature, ALL["PreviewFeature"]))
+        _base.need("get_preview_feature", (feature, _base.ALL["PreviewFeature"]))
         return self._previews.get(int(feature), False)
 
     def set_device_type(self, layer: ILayer, device_type: Any) -> None:
-        need("set_device_type", (layer, ILayer), (device_type, ALL["DeviceType"]))
+        _base.need("set_device_type", (layer, ILayer), (device_type, _base.ALL["DeviceType"]))
 
     def add_optimization_profile(self, profile: IOptimizationProfile) -> int:
-        need("add_optimization_profile", (profile, IOptimizationProfile))
+        _base.need("add_optimization_profile", (profile, IOptimizationProfile))
         if not profile:
             return -1
         if not all(map(ordered, profile._shapes.values())):
@@ -224,9 +214,9 @@ class IBuilderConfig(Made):
     num_optimization_profiles = property(lambda self: len(self._profiles))
 
     def create_timing_cache(self, serialized_timing_cache: Any) -> ITimingCache | None:
-        data = buffer_of("create_timing_cache", serialized_timing_cache)
+        data = _base.buffer_of("create_timing_cache", serialized_timing_cache)
         if not data:
-            return ITimingCache(FULL, set())
+            return ITimingCache(_base.FULL, set())
         if not data.startswith(_CACHE_TAG):
             self._say("ERROR", "Error Code 4: API Usage Error (the timing cache is corrupt)")
             return None
@@ -234,8 +224,8 @@ class IBuilderConfig(Made):
         return ITimingCache(version, set(timed))
 
     def set_timing_cache(self, cache: ITimingCache, ignore_mismatch: bool) -> bool:
-        need("set_timing_cache", (cache, ITimingCache), (ignore_mismatch, bool))
-        if cache._version != FULL and not ignore_mismatch:
+        _base.need("set_timing_cache", (cache, ITimingCache), (ignore_mismatch, bool))
+        if cache._version != _base.FULL and not ignore_mismatch:
             self._say("WARNING", "The timing cache was made by another version of TensorRT.")
             return False
         self._cache = cache
