@@ -1,23 +1,20 @@
 """Records whose evidence is known: few samples, dependent ones, modes, steps, and comparisons."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from enginescope.analysis.gate.gate import gate
-from enginescope.analysis.verdicts.history import histories
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
-from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport, Slo
 from tests.analysis.contend import contended
 from tests.analysis.gated_runs import job, processes
-from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn, named
 from tests.analysis.lottery import drawn
 from tests.analysis.shapes import simulated
@@ -76,68 +73,64 @@ def runs() -> Mapping[str, Run]:
     }
 
 
-def loads() -> Mapping[str, LoadReport]:
-    goal = Slo(p=99.0, limit_ms=10.0)
-    return {
-        "74 queries": single(50.0, queries=74),
-        "74 queries with an objective": single(50.0, goal, queries=74),
-        "a few queries": single(50.0, queries=4),
-        "many queries": single(20.0, queries=9_000),
-        "a search": searched(),
-        "a scenario": scenario("server"),
-    }
+#: Load tests by name: each is made when a test asks for it, as all that follow.
+LOADS: Mapping[str, Callable[[], LoadReport]] = {
+    "74 queries": lambda: single(50.0, queries=74),
+    "74 queries with an objective": lambda: single(50.0, Slo(p=99.0, limit_ms=10.0), queries=74),
+    "a few queries": lambda: single(50.0, queries=4),
+    "many queries": lambda: single(20.0, queries=9_000),
+    "a search": searched,
+    "a scenario": lambda: scenario("server"),
+}
+
+#: Comparisons by the code of their verdict.
+COMPARISONS: Mapping[str, Callable[[], MeasuredComparison]] = {
+    "same": lambda: compare_sides(named(*in_turn(1.0))),
+    "faster": lambda: compare_sides(named(*in_turn(0.9))),
+    "inconclusive": lambda: compare_sides(named(*in_turn(1.01, rounds=4, noise=0.05))),
+}
 
 
-def comparisons() -> Mapping[str, MeasuredComparison]:
-    """Return comparisons by the code of their verdict."""
-    return {
-        "same": compare_sides(named(*in_turn(1.0))),
-        "faster": compare_sides(named(*in_turn(0.9))),
-        "inconclusive": compare_sides(named(*in_turn(1.01, rounds=4, noise=0.05))),
-    }
-
-
-def gates() -> Mapping[str, GateReport]:
-    """Return gates of every outcome, and of a percentile that few samples do not carry."""
-    tail = GateTerms(limits=(Limit(metric="p99", regression_pct=5.0),))
+def _gated_tail(samples: int, *models: str) -> GateReport:
     sides = [
-        [run for at in (0, 1) for run in processes(ms, of=job(f"{at}.onnx"), first=first, n=n)]
-        for ms, first, n in ((4.0, 0, 60), (4.4, 60, 60))
+        [run for of in models for run in processes(ms, of=job(of), first=first, n=samples)]
+        for ms, first in ((4.0, 0), (4.4, 60))
     ]
-    return {
-        "every outcome": test_gate_files.report(),
-        "inconclusive may pass": test_gate_files.report(inconclusive="pass"),
-        "p99 of few samples": gate(*sides, tail, name="main"),
-        "p99": gate(
-            *([*processes(ms, first=first, n=2_000)] for ms, first in ((4.0, 0), (4.4, 60))),
-            tail,
-            name="main",
-        ),
-    }
+    return gate(*sides, GateTerms(limits=(Limit(metric="p99", regression_pct=5.0),)), name="main")
 
 
-def histories_of_jobs() -> Mapping[str, JobHistory]:
-    return {
-        name: histories(over_days([4.0] * 12 + [ms] * 12))[0]
-        for name, ms in (("level", 4.0), ("worse", 4.4), ("better", 3.0))
-    } | {"one session": histories(over_days([4.0]))[0]}
+#: Gates of every outcome, and of a percentile that few samples do not carry.
+GATES: Mapping[str, Callable[[], GateReport]] = {
+    "every outcome": test_gate_files.report,
+    "inconclusive may pass": lambda: test_gate_files.report(inconclusive="pass"),
+    "p99 of few samples": lambda: _gated_tail(60, "0.onnx", "1.onnx"),
+    "p99": lambda: _gated_tail(2_000, "net.onnx"),
+}
 
+#: Median times of sessions.
+HISTORIES = {
+    "level": [4.0] * 24,
+    "worse": [4.0] * 12 + [4.4] * 12,
+    "better": [4.0] * 12 + [3.0] * 12,
+    "one session": [4.0],
+}
 
-def answers() -> Mapping[str, Any]:
-    """Return what other verbs have found; a name begins with the verb's."""
-    models = [upgrade_files.measured(f"m{ratio}", ratio) for ratio in (0.9, 1.0, 1.1)]
-    return {
-        "upgrade": upgrade_files.report(*models, upgrade_files.untimed("u")),
-        "lottery without variation": drawn.report(process_sd=0.003),
-        "lottery": drawn.report(build_sd=0.02, process_sd=0.003, seed=1),
-        "lottery of tactics": test_lottery_files.with_tactics(),
-        "ladder": test_ladder_files.report(),
-        "ladder with a figure": test_ladder_files.report("0.4300ms"),
-        "shapes": simulated.report(),
-        "contend": contended.report(),
-        "tune": test_tune_files.report(),
-        "tune without a gain": test_tune_files.report(1.0),
-    }
+#: What other verbs have found; a name begins with the verb's.
+ANSWERS: Mapping[str, Callable[[], Any]] = {
+    "upgrade": lambda: upgrade_files.report(
+        *(upgrade_files.measured(f"m{ratio}", ratio) for ratio in (0.9, 1.0, 1.1)),
+        upgrade_files.untimed("u"),
+    ),
+    "lottery without variation": lambda: drawn.report(process_sd=0.003),
+    "lottery": lambda: drawn.report(build_sd=0.02, process_sd=0.003, seed=1),
+    "lottery of tactics": test_lottery_files.with_tactics,
+    "ladder": test_ladder_files.report,
+    "ladder with a figure": lambda: test_ladder_files.report("0.4300ms"),
+    "shapes": simulated.report,
+    "contend": contended.report,
+    "tune": test_tune_files.report,
+    "tune without a gain": lambda: test_tune_files.report(1.0),
+}
 
 
 def suite() -> SuiteResult:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.history import histories
 from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
 from enginescope.render.load.load_answer import load_answer
@@ -19,15 +20,16 @@ from enginescope.store.archive import Store
 from tests.analysis.historic_runs import over_days
 from tests.claims import planted, presented
 from tests.claims.offences import bare_percentiles, second_words
+from tests.claims.planted import ANSWERS, COMPARISONS, GATES, HISTORIES, LOADS
 from tests.claims.recorded import PLANS, name_of, report_of, view_of
 from tests.serve.conftest import client_of, wait_for
 
 RUNS = planted.runs()
-LOADS = planted.loads()
-COMPARISONS = planted.comparisons()
-GATES = planted.gates()
-HISTORIES = planted.histories_of_jobs()
-ANSWERS = planted.answers()
+
+
+def check(presenter: str, made: Any) -> None:
+    assert list(bare_percentiles(made)) == [], presenter
+    assert list(second_words(made)) == [], presenter
 
 
 def test_the_planted_runs_lack_what_a_mark_names_and_that_is_found() -> None:
@@ -48,15 +50,13 @@ def test_no_run_has_a_bare_percentile(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_test_has_no_bare_percentile_and_one_word_for_its_verdict(name: str) -> None:
-    for presenter, made in presented.of_load(LOADS[name]):
-        assert list(bare_percentiles(made)) == [], presenter
-    for presenter, made in presented.of_load(LOADS[name]):
-        assert list(second_words(made)) == [], presenter
+    for presenter, made in presented.of_load(LOADS[name]()):
+        check(presenter, made)
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_comparison_has_one_word_for_its_verdict(name: str) -> None:
-    found = COMPARISONS[name]
+    found = COMPARISONS[name]()
     assert found.pairs[0].headline.kind.value == name
     word = {"same": "no difference above "}.get(name, name)
     for presenter, made in presented.of_comparison(found):
@@ -65,31 +65,24 @@ def test_a_comparison_has_one_word_for_its_verdict(name: str) -> None:
             assert word in made.lower(), presenter
 
 
-def check(presenter: str, made: Any) -> None:
-    assert list(bare_percentiles(made)) == [], presenter
-    assert list(second_words(made)) == [], presenter
-
-
 @pytest.mark.parametrize("name", GATES)
 def test_no_output_of_a_gate_says_more_than_its_evidence_and_all_the_same(name: str) -> None:
-    for presenter, made in presented.of_gate(GATES[name]):
-        check(presenter, made)
-    report = GATES[name]
+    report = GATES[name]()
     told = {row.outcome.value for row in report.rows if report.fails(row)}
     for presenter, made in presented.of_gate(report):
-        text = made if isinstance(made, str) else str(made)
-        assert all(word in text.lower() for word in told), presenter
+        check(presenter, made)
+        assert all(word in str(made).lower() for word in told), presenter
 
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_no_history_says_more_than_its_evidence(name: str) -> None:
-    for presenter, made in presented.of_history(HISTORIES[name]):
+    for presenter, made in presented.of_history(histories(over_days(HISTORIES[name]))[0]):
         check(presenter, made)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_answer_of_a_verb_says_more_than_its_evidence(name: str) -> None:
-    for presenter, made in presented.of_answer(name.split()[0], ANSWERS[name]):
+    for presenter, made in presented.of_answer(name.split()[0], ANSWERS[name]()):
         check(presenter, made)
 
 
@@ -122,17 +115,17 @@ def test_no_page_of_the_server_says_more_than_the_evidence(tmp_path: Path) -> No
 
 def test_a_load_test_of_74_queries_states_no_p99_and_passes_nothing() -> None:
     """Its answer was ``p99 latency 7.80 ms``, the largest of 74, with ``passed: true``."""
-    report = LOADS["74 queries"]
+    report = LOADS["74 queries"]()
     assert re.match(r"p9[05] latency .*; p99 not stated: \d+ of 459 ", load_answer(report).answer)
     assert report.is_passed is None
-    judged = LOADS["74 queries with an objective"]
+    judged = LOADS["74 queries with an objective"]()
     assert judged.kind is LoadKind.INCONCLUSIVE
     assert judged.is_passed is None
 
 
 @pytest.mark.parametrize("name", ["74 queries", "a few queries", "many queries"])
 def test_the_parts_of_a_latency_are_of_one_query_and_add_up(name: str) -> None:
-    report = LOADS[name]
+    report = LOADS[name]()
     found = re.search(
         r"(?:p[\d.]+ latency|latencies) ([\d.,]+) ms.* queueing ([\d.]+) ms \+ service ([\d.]+) ms",
         load_answer(report).answer,

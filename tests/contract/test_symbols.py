@@ -1,6 +1,7 @@
 """What the product uses is in every version that it is for, or is asked for before it is used."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -11,14 +12,24 @@ from tests.fakes.site import recorded_symbols as recorded
 
 VERSIONS = tuple(recorded.VERSIONS)
 FILES = sorted(SOURCE.rglob("*.py"))
-#: Names that come from the table of options, not from a literal in the source.
-OPTION_USES = [
-    Use(one, "trtexec_flags.tsv", guarded=True) for one in (*FLAGS.values(), *ATTRIBUTES)
-]
-USES = [*(use for path in FILES for use in uses_in(path)), *OPTION_USES]
-CALLS = [use for use in USES if use.arguments is not None]
-OVERRIDES = [one for path in FILES for one in overrides_in(path)]
 TABLE = {*SYMBOLS, *CUDA_SYMBOLS}
+
+
+@cache
+def uses() -> list[Use]:
+    """Return the names of the source, and those of the table of options."""
+    options = (*FLAGS.values(), *ATTRIBUTES)
+    of_options = [Use(one, "trtexec_flags.tsv", guarded=True) for one in options]
+    return [*(use for path in FILES for use in uses_in(path)), *of_options]
+
+
+@cache
+def overrides() -> list[tuple[str, int, str]]:
+    return [one for path in FILES for one in overrides_in(path)]
+
+
+def calls() -> list[Use]:
+    return [use for use in uses() if use.arguments is not None]
 
 
 def is_in(surface: recorded.Surface, symbol: str) -> bool:
@@ -62,7 +73,7 @@ def test_the_table_says_what_the_bindings_have() -> None:
 def test_every_use_is_in_the_table() -> None:
     strange = sorted(
         f"{use.place}: {use.name}, of {', '.join(owners_of(use.name))}"
-        for use in USES
+        for use in uses()
         if not rows_of(use.name)
     )
     assert not strange, "add these to the table, or to OURS where they are not of the bindings"
@@ -71,7 +82,7 @@ def test_every_use_is_in_the_table() -> None:
 def test_what_a_version_lacks_is_asked_for_first() -> None:
     lacking = [
         f"{use.place}: {row} is in {', '.join(versions_of(row))} only"
-        for use in USES
+        for use in uses()
         if not use.guarded
         for row in rows_of(use.name)
         if row in SYMBOLS and versions_of(row) != VERSIONS and row not in GUARDS
@@ -80,14 +91,14 @@ def test_what_a_version_lacks_is_asked_for_first() -> None:
 
 
 def test_a_guard_is_asked_for_and_tells_the_truth() -> None:
-    guarded = {use.name for use in USES if use.guarded}
+    guarded = {use.name for use in uses() if use.guarded}
     for symbol, guard in GUARDS.items():
         assert guard.rpartition(".")[2] in guarded
         assert set(versions_of(guard)) <= set(versions_of(symbol)), symbol
 
 
 def test_nothing_in_the_table_is_unused() -> None:
-    names = {use.name for use in USES} | {name for name, _, _ in OVERRIDES}
+    names = {use.name for use in uses()} | {name for name, _, _ in overrides()}
     used = {row for name in names for row in rows_of(name)}
     assert sorted(TABLE - used) == []
 
@@ -100,7 +111,7 @@ def test_nothing_that_is_called_ours_is_unused() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_calls_fit_the_signatures(version) -> None:
     wrong, listed = [], recorded.surface(version).parameters
-    for use in CALLS:
+    for use in calls():
         rows = [set(listed.get(row, ())) - {"self"} for row in rows_of(use.name)]
         known = [names for names in rows if names]
         fits = [
@@ -116,7 +127,7 @@ def test_calls_fit_the_signatures_of_cuda() -> None:
     functions = recorded.read(recorded.CUDA)["functions"]
     wrong = [
         f"{use.place}: {use.name}({', '.join(functions[use.name])})"
-        for use in CALLS
+        for use in calls()
         if use.name in functions and use.arguments != len(functions[use.name])
     ]
     assert not wrong
@@ -124,7 +135,7 @@ def test_calls_fit_the_signatures_of_cuda() -> None:
 
 def test_overrides_take_what_the_bindings_pass() -> None:
     listed = [recorded.surface(one).parameters for one in VERSIONS]
-    for name, count, place in OVERRIDES:
+    for name, count, place in overrides():
         rows = rows_of(name)
         assert rows, f"{place}: no method {name} in the table"
         known = [one[row] for one in listed for row in rows if row in one]

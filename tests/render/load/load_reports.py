@@ -1,5 +1,6 @@
 """Load tests made of drawn times, for tests of what shows them."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def loaded_run(
     )
 
 
+@cache
 def single(rate: float = 100.0, slo: Slo | None = None, **run: Any) -> LoadReport:
     """Return a load test at one rate."""
     made = loaded_run(rate, **run)
@@ -75,6 +77,7 @@ def single(rate: float = 100.0, slo: Slo | None = None, **run: Any) -> LoadRepor
     )
 
 
+@cache
 def scenario(name: Any) -> LoadReport:
     """Return a load test as a scenario."""
     run = loaded_run(100.0, scenario=name)
@@ -89,6 +92,7 @@ def scenario(name: Any) -> LoadReport:
     )
 
 
+@cache
 def searched() -> LoadReport:
     """Return a search: one rate meets the goal, one is inconclusive, one misses it."""
     steps = tuple(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -33,6 +34,7 @@ UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
 NASTY = '<script>alert("1")</script>|`x`\x1b[31m\x00]]>&{0}\ud7ff.onnx'
 
 
+@cache
 def report(name: str = "net.onnx", *, inconclusive: str = "measure") -> GateReport:
     """A regression, a failure, a lost job, an inconclusive one, one that holds."""
     jobs = [job(f"{one}{name}") for one in ("a", "b", "c", "d", "e")]
