@@ -83,3 +83,26 @@ def test_what_cannot_be_opened_says_what_is_missing(folder) -> None:
     with pytest.raises(UsageError, match="holds 2 plans") as caught:
         es.open_plan("engines")
     assert caught.value.why == "net, other"
+
+
+A100_PLAN = "trex-examples/resnet18-a100-fp16.engine.graph.json"
+
+
+@pytest.mark.parametrize("verb", ["explore", "lint", "report"])
+def test_another_gpu_than_the_files_name_is_warned_of(shared, folder, capsys, verb: str) -> None:
+    plan = str(shared / A100_PLAN)
+    main([verb, plan, "--gpu", "H200"])
+    captured = capsys.readouterr()
+    page = Path("report").rglob("report.html") if verb == "report" else ()
+    written = "".join(one.read_text(encoding="utf-8") for one in page)
+    assert "W-GPU-DIFFERS" in captured.out + captured.err + written
+    main(["explore", plan, "--gpu", "A100 80GB PCIe"])
+    captured = capsys.readouterr()
+    assert "W-GPU-DIFFERS" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("read", [es.open_plan, es.lint])
+def test_python_warns_of_another_gpu_too(shared, read) -> None:
+    with pytest.warns(UserWarning, match="W-GPU-DIFFERS"):
+        read(shared / A100_PLAN, gpu="H200")
+    read(shared / A100_PLAN, gpu="A100 80GB PCIe")

@@ -1,6 +1,7 @@
 """One verb, asked for on the command line and from Python on the same inputs."""
 
 import json
+import shlex
 import shutil
 import warnings
 from collections.abc import Callable
@@ -48,29 +49,30 @@ def placed(value: Any, folder: Path) -> Any:
     return value
 
 
-def stored(
-    name: str, prepare, line: str, call: tuple, data, volatile: str = "", flags=(), **more
-) -> Case:
-    """Return a case whose runs are stored in its folder.
+def case(name: str, prepare, line: str, call: tuple, data, volatile: str = "", **more) -> Case:
+    """Return a case of which all is text.
 
     Args:
-        line: The command line without `flags`; words that begin with ``@/`` are paths in the
-            folder.
+        line: The command line; words that begin with ``@/`` are paths in the folder.
         call: The function, its arguments, and a dict of its options, with the same paths.
         volatile: The keys, with spaces between them.
     """
     function, *given, options = call
-    words = (*line.split(), *flags, "--store", "@/store")
-    options = {**options, "store": "@/store"}
     return Case(
         name,
         prepare,
-        lambda folder: [*map(str, placed(words, folder))],
+        lambda folder: [str(placed(word, folder)) for word in shlex.split(line)],
         lambda folder: function(*placed(given, folder), **placed(options, folder)),
         data,
         frozenset(volatile.split()),
         **more,
     )
+
+
+def stored(name: str, prepare, line: str, call: tuple, data, volatile: str = "", **more) -> Case:
+    """Return a case whose runs are stored in its folder."""
+    call = (*call[:-1], {**call[-1], "store": "@/store"})
+    return case(name, prepare, f"{line} --store @/store", call, data, volatile, **more)
 
 
 class Outcome(NamedTuple):

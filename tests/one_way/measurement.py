@@ -18,7 +18,7 @@ from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
-from tests.one_way.case import Case, stored
+from tests.one_way.case import Case, case, stored
 from tests.plants.in_process import without_warm_up, workers_in_process
 from tests.render.outputs import outputs
 
@@ -52,17 +52,15 @@ def blocked_store(folder: Path) -> None:
     (folder / "store" / "runs").write_text("not a folder")
 
 
-def _bench(name: str, flags=(), prepare=model, file="m.onnx", **options) -> Case:
+def _bench(name: str, flags="", prepare=model, file="m.onnx", **options) -> Case:
     options = {"on": "fake", "workload": FIVE, **options}
-    usual = "--on fake" if options["on"] == "fake" else ""
     return stored(
         f"bench: {name}",
         prepare,
-        f"bench @/{file} {usual} --iterations 5 --warmup 0",
+        f"bench @/{file} --on {options['on']} --iterations 5 --warmup 0 {flags}",
         (es.bench, f"@/{file}", options),
         lambda view: summary_json([view]),
         MEASURED,
-        flags,
     )
 
 
@@ -83,11 +81,11 @@ def _interleaved(name: str, backends: tuple[str, ...], prepare=model) -> Case:
     return stored(
         f"bench --compare: {name}",
         prepare,
-        f"bench @/m.onnx --compare --rounds {ROUNDS} --iterations 5 --warmup 0",
+        f"bench @/m.onnx --compare --rounds {ROUNDS} --iterations 5 --warmup 0 "
+        + " ".join(f"--on {backend}" for backend in backends),
         (es.bench_interleaved, "@/m.onnx", {"on": backends, "workload": FIVE, "rounds": ROUNDS}),
         _compared,
         _VOLATILE,
-        [part for backend in backends for part in ("--on", backend)],
     )
 
 
@@ -95,19 +93,18 @@ def _for(duration_ms: float, **more) -> Workload:
     return Workload(stop=StopRule(duration_ms=duration_ms, precision_pct=None, **more))
 
 
-def _contend(name: str, *flags: str, **options) -> Case:
+def _contend(name: str, flags: str, **options) -> Case:
     usual = {"rounds": 3, "workload": _for(100.0, min_iterations=5)}
     return stored(
         f"contend: {name}",
         model,
-        "contend @/m.onnx @/m.onnx --rounds 3 --duration 100ms",
+        f"contend @/m.onnx @/m.onnx --rounds 3 --duration 100ms {flags}",
         (es.contend, "@/m.onnx", "@/m.onnx", {**usual, **options}),
         contend_json,
         "verdict kind answer ratio interval p99_factor p50_ms p50_interval p99_ms p99_interval "
         "per_s alone_per_s requests outside fairness fairness_interval rounds measured_rounds n_a "
         "n_b is_student comparison notices created command "
         "disturbed left_out",  # other programs may disturb a round of one call
-        flags,
         context=without_warm_up,
     )
 
@@ -116,18 +113,16 @@ def perceptron(folder: Path) -> None:
     models.perceptron(folder / "m.onnx")
 
 
-def _ladder(name: str, backend: str | None, *flags: str, **options) -> Case:
-    on = f"--on {backend}" if backend else ""
-    usual = {"on": backend, "rounds": 3, "workload": Workload(stop=FIVE.stop)}
+def _ladder(name: str, flags: str, **options) -> Case:
+    usual = {"rounds": 3, "workload": Workload(stop=FIVE.stop)}
     return stored(
         f"ladder: {name}",
         perceptron,
-        f"ladder @/m.onnx {on} --rounds 3 --iterations 5",
+        f"ladder @/m.onnx --rounds 3 --iterations 5 {flags}",
         (es.ladder, "@/m.onnx", {**usual, **options}),
         ladder_json,
         "answer meaning value_ms interval steps_ms is_consistent processes nearest alike below "
         "above rounds measured_rounds comparison notices created command",
-        flags,
         context=without_warm_up,
     )
 
@@ -170,60 +165,57 @@ def quick_workers() -> Iterator[None]:
         yield
 
 
-def _self_test(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
+def _self_test(name: str, flags="", file: str = "m.onnx", **options) -> Case:
     usual = {"on": "fake", "rounds": ROUNDS, "max_time_s": 1e-3, "workload": _for(10)}
     return stored(
         f"doctor --self-test: {name}",
         model,
-        f"doctor --self-test @/{file} --on fake --rounds {ROUNDS} --max-time 1ms --duration 10ms",
+        f"doctor --self-test @/{file} --on fake --rounds {ROUNDS} --max-time 1ms --duration 10ms "
+        + flags,
         (es.self_test, f"@/{file}", {**usual, **options}),
         self_test_json,
         "answer created duration_s round_s comparisons curve notices ended false_verdicts "
         "false_low_pct false_high_pct counted skipped smallest_pct smallest_low_pct "
         "smallest_high_pct",
-        flags,
         context=quick_workers,
     )
 
 
-def _lottery(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
+def _lottery(name: str, flags="", file: str = "m.onnx", **options) -> Case:
     usual = {"builds": 3, "processes": 2, "workload": Workload(stop=StopRule(iterations=24))}
     return stored(
         f"lottery: {name}",
         perceptron,
-        f"lottery @/{file} --builds 3 --processes 2 --iterations 24",
+        f"lottery @/{file} --builds 3 --processes 2 --iterations 24 {flags}",
         (es.lottery, f"@/{file}", {**usual, **options}),
         lottery_json,
         "answer comparison created median_ms medians_ms runs build_s process_s iteration_s "
         "build_peak_bytes host_bytes duration_s components best sd command notices",
-        flags,
         context=workers_in_process,
     )
 
 
-def _tune(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
+def _tune(name: str, flags="", file: str = "m.onnx", **options) -> Case:
     usual = {"samples": 1, "max_time_s": 1e-3, "workload": Workload(stop=FIVE.stop)}
     return stored(
         f"tune: {name}",
         perceptron,
-        f"tune @/{file} --iterations 5 --samples 1 --max-time 1ms",
+        f"tune @/{file} --iterations 5 --samples 1 --max-time 1ms {flags}",
         (es.tune, f"@/{file}", {**usual, **options}),
         tune_json,
         "answer alternatives candidate confirmation comparison created duration_s command notices",
-        flags,
         context=workers_in_process,
     )
 
 
-def _build(name: str, output="e.plan", file="m.onnx", on="trt", flags=(), **options) -> Case:
+def _build(name: str, output="e.plan", file="m.onnx", on="trt", flags="", **options) -> Case:
     return stored(
         f"build: {name}",
         model_and_engine,
-        f"build @/{file} -o @/{output} --on {on}",
+        f"build @/{file} -o @/{output} --on {on} {flags}",
         (es.build, f"@/{file}", f"@/{output}", {"on": on, **options}),
         build_json,
         "files outcome engine command build_ms parse_ms peak_host_bytes",
-        flags,
         context=loading.loaded,
     )
 
@@ -239,43 +231,42 @@ def build_json(report: BuildReport) -> bytes:
     return encode({"files": [], "outcome": {}, "build": report, "notices": report.notices})
 
 
-def _load(name: str, flags: tuple[str, ...], **options) -> Case:
+def _load(name: str, flags: str, **options) -> Case:
     return stored(
         f"load: {name}",
         model,
-        "load @/m.onnx --on fake",
+        f"load @/m.onnx --on fake {flags}",
         (es.load, "@/m.onnx", {"on": "fake", "workload": Workload(), **options}),
         load_json,
         f"{MEASURED} answer tag verdict kind passed command steps loadgen highest_met "
         "lowest_missed inconclusive",
-        flags,
         status=lambda report: int(report.kind.value in ("missed", "inconclusive")),
     )
 
 
 CASES: tuple[Case, ...] = (
-    _load("a rate", ("--rate", "500", "--queries", "30"), rate=500, queries=30),
+    _load("a rate", "--rate 500 --queries 30", rate=500, queries=30),
     _load(
         "constant arrivals for a time, with tags",
-        ("--arrivals", "constant", "--duration", "100ms", "--tag", "t"),
+        "--arrivals constant --duration 100ms --tag t",
         arrivals="constant",
         duration_ms=100,
         tags=["t"],
     ),
     _load(
         "an objective that is not met",  # on a busy machine one that is may be inconclusive
-        ("--queries", "30", "--slo", "p50<1us", "--duration", "2s", "--seed", "3"),
+        "--queries 30 --slo p50<1us --duration 2s --seed 3",
         queries=30,
         slo="p50<1us",
         duration_ms=2_000,
         workload=Workload(seed=3),
     ),
-    _load("a scenario", ("--scenario", "offline", "--queries", "9"), scenario="offline", queries=9),
-    _load("a search without an objective", ("--find-max",), find_max=True),
-    _load("not an objective", ("--slo", "p99=1ms"), slo="p99=1ms"),
+    _load("a scenario", "--scenario offline --queries 9", scenario="offline", queries=9),
+    _load("a search without an objective", "--find-max", find_max=True),
+    _load("not an objective", "--slo p99=1ms", slo="p99=1ms"),
     _bench("a run"),
-    _bench("without layers", ("--no-layers",), layer_profile=False),
-    _bench("tags and a commit", ("--tag", "t", "--commit", "v1"), tags=["t"], commit="v1"),
+    _bench("without layers", "--no-layers", layer_profile=False),
+    _bench("tags and a commit", "--tag t --commit v1", tags=["t"], commit="v1"),
     stored(
         "bench: a crash",
         model,
@@ -286,21 +277,22 @@ CASES: tuple[Case, ...] = (
         status=lambda found: found[1],
     ),
     _bench("no such model", file="n.onnx"),
-    _bench("no such backend", ("--on", "fakke"), on="fakke"),
+    _bench("no such backend", on="fakke"),
     _bench("a store that cannot be written", prepare=blocked_store),
-    _bench("a profile index on what runs no engine", ("--profile-index", "1"), profile_index=1),
+    _bench("a profile index on what runs no engine", "--profile-index 1", profile_index=1),
     _bench(
         "streams in latency mode",
-        ("--streams", "2"),
+        "--streams 2",
         workload=Workload(warmup=FIVE.warmup, stop=FIVE.stop, mode=Mode(streams=2)),
     ),
     _bench(
         "two stop rules",
-        ("--duration", "1s"),
+        "--duration 1s",
         workload=Workload(stop=StopRule(iterations=5, duration_ms=1_000)),
     ),
     _interleaved("two backends", ("fake", "fake?latency_us=400")),
     _interleaved("one job", ("fake",)),
+    _interleaved("27 jobs", tuple(f"fake?latency_us={at}" for at in range(27))),
     _interleaved("a store that cannot be written", ("fake", "fake?seed=1"), prepare=blocked_store),
     Case(
         name="compare --continue: a comparison",
@@ -327,42 +319,40 @@ CASES: tuple[Case, ...] = (
         _compared,
     ),
     _build("an engine", on="trt:fp16"),
-    _build("options", flags=("--refit",), options={"refit": "1"}),
-    _build("an option twice", on="trt?refit=1", flags=("--refit",), options={"refit": "1"}),
+    _build("options", flags="--refit", options={"refit": "1"}),
+    _build("an option twice", on="trt?refit=1", flags="--refit", options={"refit": "1"}),
     _build("an engine given as the model", file="m.plan"),
     _build("a backend that builds no engines", on="ort-cpu"),
     _build("the output over the model", "m.onnx"),
     _build("a folder that does not exist", "absent/e.plan"),
-    _contend("two copies of a model", "--on", SLOW, on=SLOW),
-    _contend("a backend too few", "--on", "fake", "--on", "fake", "--on", "fake", on=("fake",) * 3),
-    _ladder("an ONNX model", None, "--mine", "1.9ms", "--streams", "3", mine="1.9ms", streams=3),
-    _ladder("a backend without a ladder", "fake"),
-    _ladder("a figure that is no time", None, "--mine", "fast", mine="fast"),
+    _contend("two copies of a model", f"--on {SLOW}", on=SLOW),
+    _contend("a backend too few", "--on fake " * 3, on=("fake",) * 3),
+    _ladder("an ONNX model", "--mine 1.9ms --streams 3", mine="1.9ms", streams=3),
+    _ladder("a backend without a ladder", "--on fake", on="fake"),
+    _ladder("a figure that is no time", "--mine fast", mine="fast"),
     _noise("the fake backend"),
     _noise("no such model", file="n.onnx"),
-    _self_test("a threshold", ("--threshold", "3"), threshold_pct=3),
+    _self_test("a threshold", "--threshold 3", threshold_pct=3),
     _self_test("no such model", file="n.onnx"),
     _lottery("a model on ONNX Runtime"),
     _lottery("no such model", file="n.onnx"),
     _tune(
         "options, one of them not valid",
-        ("--option", "intra_op_num_threads=1,x", "--batch", "2", "--threshold", "3"),
+        "--option intra_op_num_threads=1,x --batch 2 --threshold 3",
         options={"intra_op_num_threads": (1, "x")},
         batch=2,
         threshold_pct=3.0,
     ),
     _tune("nothing to try"),
-    _tune("no such model", ("--batch", "1,2"), file="n.onnx", batch=(1, 2)),
-    _lottery("a backend without builds", ("--on", "fake"), on="fake"),
-    _lottery("no such timing cache", ("--timing-cache", "no.cache"), timing_cache="no.cache"),
-    Case(
-        name="doctor",
-        prepare=lambda _folder: None,
-        arguments=lambda _folder: ["doctor"],
-        call=lambda _folder: es.doctor(),
-        data=encode,
-        volatile=frozenset(
-            {"message", "load_1min", "timer_resolution_ms", "memory_available_bytes"}
-        ),
+    _tune("no such model", "--batch 1,2", file="n.onnx", batch=(1, 2)),
+    _lottery("a backend without builds", "--on fake", on="fake"),
+    _lottery("no such timing cache", "--timing-cache no.cache", timing_cache="no.cache"),
+    case(
+        "doctor",
+        lambda _folder: None,
+        "doctor",
+        (es.doctor, {}),
+        encode,
+        "message load_1min timer_resolution_ms memory_available_bytes",
     ),
 )

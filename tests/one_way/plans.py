@@ -46,16 +46,11 @@ def _at(what: str) -> str:
     return f"@/{what}" if "/" in what or "." in what else what
 
 
-def _explore(name: str, what: str, flags: list[str], prepare=engines, file="", **options) -> Case:
+def _explore(name: str, what: str, flags="", prepare=engines, file="", **options) -> Case:
     written = {file: f"@/plan.{file}"} if file else {}
-    return stored(
-        f"explore: {name}",
-        prepare,
-        f"explore {_at(what)}",
-        (es.explore, _at(what), {**options, **written}),
-        lambda found: found.to_json(),
-        flags=[*flags, *(part for key in written for part in (f"--{key}", written[key]))],
-    )
+    line = f"explore {_at(what)} {flags}" + (f" --{file} {written[file]}" if file else "")
+    call = (es.explore, _at(what), {**options, **written})
+    return stored(f"explore: {name}", prepare, line, call, lambda found: found.to_json())
 
 
 def linted(what: Path | str, *, store: Path, **options) -> Linted:
@@ -63,15 +58,14 @@ def linted(what: Path | str, *, store: Path, **options) -> Linted:
     return Linted(source="", plan=es.open_plan(what, store=store).plan, report=report)
 
 
-def _lint(name: str, what: str, flags: list[str], prepare=engines, **options) -> Case:
+def _lint(name: str, what: str, flags="", prepare=engines, **options) -> Case:
     return stored(
         f"lint: {name}",
         prepare,
-        f"lint {_at(what)}",
+        f"lint {_at(what)} {flags}",
         (linted, _at(what), options),
         lambda found: findings_json([found]),
         "source",
-        flags,
         status=lambda found: int(any(LintConfig().is_bad(one) for one in found.report.findings)),
     )
 
@@ -100,26 +94,20 @@ def _import(name: str, what: str, prepare=engines) -> Case:
     return stored(f"import: {name}", prepare, f"import @/{what}", call, summary_json, ANY_TWO_CALLS)
 
 
-def _report(name: str, what: str, flags: list[str], **options) -> Case:
-    return stored(
-        f"report: {name}",
-        engines,
-        f"report {_at(what)} --output @/out",
-        (es.write_report, _at(what), "@/out", options),
-        lambda report: _texts(report.files),
-        flags=flags,
-    )
+def _report(name: str, what: str, flags="", **options) -> Case:
+    line = f"report {_at(what)} --output @/out {flags}"
+    call = (es.write_report, _at(what), "@/out", options)
+    return stored(f"report: {name}", engines, line, call, lambda report: _texts(report.files))
 
 
-def _archive(name: str, what: str, flags: list[str], prepare=engines, **options) -> Case:
+def _archive(name: str, what: str, flags="", prepare=engines, **options) -> Case:
     return stored(
         f"archive: {name}",
         prepare,
-        f"archive create @/net.tea {_at(what)}",
+        f"archive create @/net.tea {_at(what)} {flags}",
         (es.archive, "@/net.tea", _at(what), options),
         lambda archive: encode(archive.manifest),
         ANY_TWO_CALLS,
-        flags,
     )
 
 
@@ -134,33 +122,31 @@ def _passport(name: str, what: str) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _explore("a plan", PLAN, []),
-    _explore("another order", PLAN, ["--sort", "name"], sort="name"),
-    _explore("the limits of a GPU", PLAN, ["--gpu", "H200"], gpu="H200"),
-    _explore("a page", PLAN, [], file="html"),
-    _explore("a drawing", PLAN, ["--color", "time"], file="svg", color="time"),
-    _explore("an archive", "net.tea", [], archived),
-    _explore("a stored run", "planned", []),
-    _explore("layer times alone have no limits", "bare", ["--gpu", "H200"], gpu="H200"),
-    _explore("two plans", "engines/", [], two_engines),
-    _explore("no such profile", PLAN, ["--plan-profile", "3"], plan_profile=3),
-    _explore("no such GPU", PLAN, ["--gpu", "H2000"], gpu="H2000"),
-    _explore("Netron without a model", PLAN, [], file="netron"),
-    _explore("Perfetto", PLAN, [], file="perfetto"),
-    _explore("options of a drawing alone", PLAN, ["--color", "time"], color="time"),
-    _explore("a file that is missing", "none.graph.json", []),
-    _lint("a plan", PLAN, []),
-    _lint("some rules", PLAN, ["--select", "PLAN1", "--ignore", "PLAN104"],
-          select=["PLAN1"], ignore=["PLAN104"]),
-    _lint("a GPU", PLAN, ["--gpu", "H200"], gpu="H200"),
-    _lint("a configuration", PLAN, ["--config", "@/rules.toml"], configured,
-          config="@/rules.toml"),
-    _lint("an archive", "net.tea", [], archived),
-    _lint("a stored run", "planned", []),
-    _lint("a run without a plan", "bare", []),
-    _lint("no such rule", PLAN, ["--select", "NONE1"], select=["NONE1"]),
-    _lint("no such GPU", PLAN, ["--gpu", "H2000"], gpu="H2000"),
-    _lint("a file that is missing", "none.graph.json", []),
+    _explore("a plan", PLAN),
+    _explore("another order", PLAN, "--sort name", sort="name"),
+    _explore("the limits of a GPU", PLAN, "--gpu H200", gpu="H200"),
+    _explore("a page", PLAN, file="html"),
+    _explore("a drawing", PLAN, "--color time", file="svg", color="time"),
+    _explore("an archive", "net.tea", prepare=archived),
+    _explore("a stored run", "planned"),
+    _explore("layer times alone have no limits", "bare", "--gpu H200", gpu="H200"),
+    _explore("two plans", "engines/", prepare=two_engines),
+    _explore("no such profile", PLAN, "--plan-profile 3", plan_profile=3),
+    _explore("no such GPU", PLAN, "--gpu H2000", gpu="H2000"),
+    _explore("Netron without a model", PLAN, file="netron"),
+    _explore("Perfetto", PLAN, file="perfetto"),
+    _explore("options of a drawing alone", PLAN, "--color time", color="time"),
+    _explore("a file that is missing", "none.graph.json"),
+    _lint("a plan", PLAN),
+    _lint("a rule", PLAN, "--select PLAN1 --ignore PLAN104", select=["PLAN1"], ignore=["PLAN104"]),
+    _lint("a GPU", PLAN, "--gpu H200", gpu="H200"),
+    _lint("a configuration", PLAN, "--config @/rules.toml", configured, config="@/rules.toml"),
+    _lint("an archive", "net.tea", prepare=archived),
+    _lint("a stored run", "planned"),
+    _lint("a run without a plan", "bare"),
+    _lint("no such rule", PLAN, "--select NONE1", select=["NONE1"]),
+    _lint("no such GPU", PLAN, "--gpu H2000", gpu="H2000"),
+    _lint("a file that is missing", "none.graph.json"),
     _import("a folder", "engines"),
     _import("an archive", "net.tea", archived),
     _import("a file that is missing", "none"),
@@ -168,17 +154,16 @@ CASES: tuple[Case, ...] = (
     _export("hyperfine", "bare", "hyperfine"),
     _export("nvbench", "bare", "nvbench"),
     _export("no such run", "none", "google-benchmark"),
-    _report("a plan", PLAN, []),
-    _report("a stored run", "planned", ["--topk", "3"], topk=3),
-    _report("a file that is missing", "none.graph.json", []),
-    _archive("a folder", "engines/", []),
-    _archive("a plan alone", PLAN, ["--only"], only=True),
-    _archive("without its plan", "engines/", ["--without", "plan"], without=["plan"]),
-    _archive("nothing is left", PLAN, ["--only", "--without", "plan"], only=True,
-             without=["plan"]),
-    _archive("there already", "engines/", [], archived),
+    _report("a plan", PLAN),
+    _report("a stored run", "planned", "--topk 3", topk=3),
+    _report("a file that is missing", "none.graph.json"),
+    _archive("a folder", "engines/"),
+    _archive("a plan alone", PLAN, "--only", only=True),
+    _archive("without its plan", "engines/", "--without plan", without=["plan"]),
+    _archive("nothing is left", PLAN, "--only --without plan", only=True, without=["plan"]),
+    _archive("there already", "engines/", prepare=archived),
     _passport("an engine", "engines/net.engine"),
     _passport("a plan", PLAN),
     _passport("layer times", "engines/net.profile.json"),
     _passport("a file that is missing", "none.engine"),
-)  # fmt: skip
+)

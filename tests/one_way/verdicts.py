@@ -25,6 +25,7 @@ from tests.render.outputs import outputs
 
 (reproduction_json, *_), (upgrade_json, *_) = outputs(reproduction_answer), outputs(upgrade_answer)
 
+INTERLEAVED = f"cmp-{COMPARISON}"
 #: Files of other tools get a run with a new id each time.
 NEW_IDS = "run"
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -52,7 +53,12 @@ def interleaved(folder: Path) -> None:
     """Store an interleaved comparison; its last run has a known id."""
     a, b = in_turn(1.05)
     b = (*b[:-1], replace(b[-1], id="bbbbbbbbbbbb"))
-    save(folder, *a, *b, tag=f"cmp-{COMPARISON}")
+    save(folder, *a, *b, tag=INTERLEAVED)
+
+
+def beside_a_run(folder: Path) -> None:
+    interleaved(folder)
+    save(folder, process(1.0), tag=INTERLEAVED)
 
 
 def precisions(folder: Path) -> None:
@@ -134,46 +140,42 @@ def damaged_run(folder: Path) -> None:
     (folder / "store" / "runs" / runs[1].id / "run.json").write_text("{")
 
 
-def _gate(name: str, prepare, arguments: list[str], **options) -> Case:
-    current = options.pop("current", None)
+def _gate(name: str, prepare, line: str, **options) -> Case:
     return stored(
         f"gate: {name}",
         prepare,
-        "gate",
-        (es.gate, current, options),
+        f"gate {line}",
+        (es.gate, options.pop("current", None), options),
         gate_json,
-        flags=arguments,
         status=lambda report: int(not report.is_passed),
     )
 
 
-def _compare(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
+def _compare(name: str, prepare, sides: str, flags: str = "", **options) -> Case:
     return stored(
         f"compare: {name}",
         prepare,
-        "compare",
-        (es.compare, *sides, options),
+        f"compare {sides} {flags}",
+        (es.compare, *sides.split(), options),
         lambda found: compare_json(None, Chosen(), measured=found),
         NEW_IDS if "@/before.json" in sides else "",
-        [*sides, *flags],
     )
 
 
-def _plans(name: str, prepare, sides: list[str], flags: tuple[str, ...] = (), **options) -> Case:
+def _plans(name: str, prepare, sides: str, flags: str = "", **options) -> Case:
     return stored(
         f"compare plans: {name}",
         prepare,
-        "compare",
-        (es.compare_plans, *sides, options),
+        f"compare {sides} {flags}",
+        (es.compare_plans, *sides.split(), options),
         lambda found: compare_json(found, Chosen()),
-        NEW_IDS if sides[0].startswith("@/") else "",
-        [*sides, *flags],
+        NEW_IDS if sides.startswith("@/") else "",
     )
 
 
-def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **options) -> Case:
-    call = (es.history, model, options)
-    return stored(f"history: {name}", prepare, f"history {model}", call, history_json, flags=flags)
+def _history(name: str, prepare, model: str, flags: str = "", **options) -> Case:
+    line = f"history {model} {flags}"
+    return stored(f"history: {name}", prepare, line, (es.history, model, options), history_json)
 
 
 def bundle(folder: Path) -> None:
@@ -189,30 +191,27 @@ def changed_bundle(folder: Path) -> None:
     file.write_bytes(file.read_bytes().replace(b"worse", b"worsf", 1))
 
 
-def _reproduce(name: str, prepare, flags: list[str], **options) -> Case:
+def _reproduce(name: str, prepare, flags: str = "", **options) -> Case:
     return stored(
         f"reproduce: {name}",
         prepare,
-        "upgrade --reproduce @/bundle",
+        f"upgrade --reproduce @/bundle {flags}",
         (es.reproduce, "@/bundle", options),
         reproduction_json,
         "created command",
-        flags,
     )
 
 
-def _upgrade(
-    name: str, prepare, flags: list[str], *models: str, old="a", new="b", **options
-) -> Case:
-    sides = {key: value for key, value in (("old", old), ("new", new)) if value}
+def _upgrade(name: str, prepare, flags: str = "", *models: str, **options) -> Case:
+    options = {"old": "a", "new": "b", **options}
+    sides = {key: options[key] for key in ("old", "new") if options[key]}
     return stored(
         f"upgrade: {name}",
         prepare,
-        " ".join(("upgrade", *models, *(f"--{key} {value}" for key, value in sides.items()))),
-        (es.upgrade, *models, {**sides, **options}),
+        " ".join(("upgrade", *models, *(f"--{key} {one}" for key, one in sides.items()), flags)),
+        (es.upgrade, *models, {key: one for key, one in options.items() if one}),
         upgrade_json,
         "created command",
-        flags,
         status=lambda report: int(not report.is_passed),
     )
 
@@ -223,142 +222,129 @@ def two_engines(folder: Path) -> None:
     engine_with_passport(folder / "b", tensorrt="10.16.1", device="H200", precision="fp16")
 
 
+A_B = {"current": "b", "baseline": "a"}
 CASES: tuple[Case, ...] = (
-    _upgrade("recorded runs", pair, []),
-    _upgrade("recorded processes", processes, [], old="before", new="after"),
+    _upgrade("recorded runs", pair),
+    _upgrade("recorded processes", processes, old="before", new="after"),
     _upgrade(
         "an open question fails",
         processes,
-        ["--inconclusive", "fail", "--max-regression", "p99=3%"],
+        "--inconclusive fail --max-regression p99=3%",
         old="before",
         new="after",
         inconclusive="fail",
         max_regression_pct={"p99": 3.0},
     ),
-    _upgrade("a run that failed", one_failed, []),
-    _upgrade("neither models nor runs", pair, [], new=""),
-    _upgrade("no such runs", pair, [], old="nowhere"),
+    _upgrade("a run that failed", one_failed),
+    _upgrade("neither models nor runs", pair, new=""),
+    _upgrade("no such runs", pair, old="nowhere"),
     _upgrade(
-        "a rate of no metric",
-        pair,
-        ["--max-regression", "speed=1%"],
-        max_regression_pct={"speed": 1.0},
+        "a rate of no metric", pair, "--max-regression speed=1%", max_regression_pct={"speed": 1.0}
     ),
     _upgrade(
         "an image that is not here",
         lambda folder: (folder / "net.onnx").write_bytes(b"onnx"),
-        [],
+        "",
         "@/net.onnx",
         old="docker:enginescope:absent",
         new="",
     ),
     _plans(
-        "engines with passports",
-        two_engines,
-        ["@/a/net.engine.graph.json", "@/b/net.engine.graph.json"],
+        "engines with passports", two_engines, "@/a/net.engine.graph.json @/b/net.engine.graph.json"
     ),
-    _reproduce("recorded runs", bundle, []),
-    _reproduce("the files alone", bundle, ["--check-only"], check_only=True),
-    _reproduce("a changed file", changed_bundle, []),
-    _reproduce("no bundle", pair, []),
-    _reproduce("stacks of recorded runs", bundle, ["--old", "python3"], old="python3"),
-    _gate("a regression", pair, ["b", "--baseline", "a"], current="b", baseline="a"),
+    _reproduce("recorded runs", bundle),
+    _reproduce("the files alone", bundle, "--check-only", check_only=True),
+    _reproduce("a changed file", changed_bundle),
+    _reproduce("no bundle", pair),
+    _reproduce("stacks of recorded runs", bundle, "--old python3", old="python3"),
+    _gate("a regression", pair, "b --baseline a", **A_B),
     _gate(
-        "a wide limit",
-        pair,
-        ["b", "--baseline", "a", "--max-regression", "50%"],
-        current="b",
-        baseline="a",
-        max_regression_pct=50,
+        "a wide limit", pair, "b --baseline a --max-regression 50%", **A_B, max_regression_pct=50
     ),
     _gate(
         "nothing to compare",
         pair,
-        ["b", "--baseline", "a", "--metric", "engine_size"],
-        current="b",
-        baseline="a",
+        "b --baseline a --metric engine_size",
+        **A_B,
         max_regression_pct={"engine_size": 2},
     ),
-    _gate(
-        "damaged noise floors", damaged_floors, ["b", "--baseline", "a"], current="b", baseline="a"
-    ),
-    _gate("the baseline itself", pair, ["a", "--baseline", "a"], current="a", baseline="a"),
-    _gate("newer runs", pair, ["--baseline", "a"], baseline="a"),
-    _gate("no newer runs", pair, ["--baseline", "b"], baseline="b"),
+    _gate("damaged noise floors", damaged_floors, "b --baseline a", **A_B),
+    _gate("the baseline itself", pair, "a --baseline a", current="a", baseline="a"),
+    _gate("newer runs", pair, "--baseline a", baseline="a"),
+    _gate("no newer runs", pair, "--baseline b", baseline="b"),
     _gate(
         "several names",
         processes,
-        ["after", "--baseline", "before", "--baseline", "latest~9"],
+        "after --baseline before --baseline latest~9",
         current=["after"],
         baseline=["before", "latest~9"],
     ),
     _gate(
         "an interleaved comparison",
         interleaved,
-        ["--baseline", f"cmp-{COMPARISON}", "--inconclusive", "fail", "--confidence", "0.99"],
-        baseline=f"cmp-{COMPARISON}",
+        f"--baseline {INTERLEAVED} --inconclusive fail --confidence 0.99",
+        baseline=INTERLEAVED,
         inconclusive="fail",
         confidence=0.99,
     ),
-    _gate(
-        "a limit out of range",
-        pair,
-        ["b", "--baseline", "a", "--max-regression", "1001%"],
-        current="b",
-        baseline="a",
-        max_regression_pct=1001,
+    *(
+        _gate(
+            f"a limit of {limit} %",
+            pair,
+            f"b --baseline a --max-regression={limit}%",
+            **A_B,
+            max_regression_pct=float(limit),
+        )
+        for limit in ("1001", "-1", "nan")
     ),
-    _compare("two runs of one job", pair, ["a", "b"]),
-    _compare("a comparison by its tag", interleaved, [f"cmp-{COMPARISON}"]),
-    _compare("a comparison by its id", interleaved, [COMPARISON]),
-    _compare("a comparison by any of its runs", interleaved, ["bbbbbb"]),
-    _compare("tags of several processes", processes, ["before", "after"]),
-    _compare("a threshold", pair, ["a", "b"], ("--threshold", "30"), threshold_pct=30),
-    _compare("incomparable", precisions, ["fp32", "fp16"]),
-    _compare(
-        "across", precisions, ["fp32", "fp16"], ("--across", "precision"), across=["precision"]
+    _compare("two runs of one job", pair, "a b"),
+    _compare("a comparison by its tag", interleaved, INTERLEAVED),
+    _compare("a comparison by its id", interleaved, COMPARISON),
+    _compare("a comparison by any of its runs", interleaved, "bbbbbb"),
+    _compare("tags of several processes", processes, "before after"),
+    _compare("a threshold", pair, "a b", "--threshold 30", threshold_pct=30),
+    *(
+        _compare(f"a threshold of {pct} %", pair, "a b", f"--threshold={pct}", threshold_pct=pct)
+        for pct in (-1.0, float("nan"), 101.0)
     ),
-    _compare("damaged noise floors", damaged_floors, ["a", "b"]),
-    _compare("folders of runs", two_stores, ["@/before", "@/after"]),
-    _compare("zip files of runs", exported, ["@/a.zip", "@/b.zip"]),
-    _compare("files of trtexec", times, ["@/before.json", "@/after.json"]),
-    _compare("a folder of several times", times, ["@/before.json", "@/several"]),
-    _compare("a tag of several jobs", several_jobs, ["a", "mixed"]),
-    _compare("a run that failed", one_failed, ["a", "b"]),
-    _compare("an unknown run", pair, ["a", "absent"]),
-    _compare("a file that is absent", pair, ["a", "@/absent.json"]),
-    _compare("one run", pair, ["a"]),
-    _compare("nothing", pair, []),
-    _compare("27 sides", pair, ["a"] * 27),
-    _plans("stored runs", stored_plans, ["a", "b"]),
-    _plans("files of one name", plan_files, ["@/before/net.graph.json", "@/after/net.graph.json"]),
-    _plans("folders of one model", plan_files, ["@/before", "@/after"]),
-    _plans("three", stored_plans, ["a", "b", "a"]),
+    _compare("a comparison and another run", beside_a_run, INTERLEAVED),
+    _compare("incomparable", precisions, "fp32 fp16"),
+    _compare("across", precisions, "fp32 fp16", "--across precision", across=["precision"]),
+    _compare("damaged noise floors", damaged_floors, "a b"),
+    _compare("folders of runs", two_stores, "@/before @/after"),
+    _compare("zip files of runs", exported, "@/a.zip @/b.zip"),
+    _compare("files of trtexec", times, "@/before.json @/after.json"),
+    _compare("a folder of several times", times, "@/before.json @/several"),
+    _compare("a tag of several jobs", several_jobs, "a mixed"),
+    _compare("a run that failed", one_failed, "a b"),
+    _compare("an unknown run", pair, "a absent"),
+    _compare("a file that is absent", pair, "a @/absent.json"),
+    _compare("one run", pair, "a"),
+    _compare("nothing", pair, ""),
+    _compare("27 sides", pair, "a " * 27),
+    _plans("stored runs", stored_plans, "a b"),
+    _plans("files of one name", plan_files, "@/before/net.graph.json @/after/net.graph.json"),
+    _plans("folders of one model", plan_files, "@/before @/after"),
+    _plans("three", stored_plans, "a b a"),
     _plans(
         "an optimization profile that is absent",
         stored_plans,
-        ["a", "b"],
-        ("--plan-profile", "3"),
+        "a b",
+        "--plan-profile 3",
         plan_profile=3,
     ),
-    _plans("a side that is not measured", measured_plan, ["a", "b"]),
-    _plans("a run without a plan or samples", one_failed, ["b", "b"]),
-    _plans("a folder of two plans", plan_files, ["@/both", "@/before"]),
-    _plans("27 plans", stored_plans, ["a"] * 27),
+    _plans("a side that is not measured", measured_plan, "a b"),
+    _plans("a run without a plan or samples", one_failed, "b b"),
+    _plans("a folder of two plans", plan_files, "@/both @/before"),
+    _plans("27 plans", stored_plans, "a " * 27),
     _history("an exact name", models, "net.onnx"),
-    _history("a path", models, "./models/net.onnx", ("--sitting", "0"), sitting_s=0),
-    _history(
-        "a metric", models, "net.onnx", ("--metric", "p99", "--on", "ort"), metric="p99", on="ort"
-    ),
-    _history("the newest", models, "net", ("--last", "2"), last=2),
+    _history("a path", models, "./models/net.onnx", "--sitting 0", sitting_s=0),
+    _history("a metric", models, "net.onnx", "--metric p99 --on ort", metric="p99", on="ort"),
+    _history("the newest", models, "net", "--last 2", last=2),
     _history("an unknown model", models, "nett.onnx"),
-    _history("an unknown metric", models, "net.onnx", ("--metric", "p98"), metric="p98"),
+    _history("an unknown metric", models, "net.onnx", "--metric p98", metric="p98"),
     _history(
-        "a metric that no run has",
-        models,
-        "net.onnx",
-        ("--metric", "engine_size"),
-        metric="engine_size",
+        "a metric that no run has", models, "net.onnx", "--metric engine_size", metric="engine_size"
     ),
     _history("a damaged run", damaged_run, "net.onnx"),
 )
