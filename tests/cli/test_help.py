@@ -16,16 +16,12 @@ from tests.language import banned_in, long_sentences
 
 COMMANDS = dict(every_verb())
 OPTIONS = [
-    pytest.param(option, id=f"{path} {option.opts[0]}")
-    for path, command in COMMANDS.items()
+    option
+    for command in COMMANDS.values()
     for option in command.params
     if isinstance(option, click.Option)
 ]
-EXAMPLES = [
-    pytest.param(line, id=line)
-    for command in COMMANDS.values()
-    for _, line in getattr(command, "examples", ())
-]
+EXAMPLES = [line for command in COMMANDS.values() for _, line in getattr(command, "examples", ())]
 #: Starts of examples that need no model, store or GPU, or only files of a recorded engine.
 QUICK = (
     *("enginescope doctor", "enginescope explain ", "enginescope completion fish"),
@@ -39,27 +35,23 @@ COLUMNS = 80
 ENGINE = "trt86-h200/resnet18"
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-def test_an_option_makes_sense_with_its_name_covered(option) -> None:
-    text = option.help or ""
-    assert text[:1].isupper(), text
-    assert not text.startswith("Of ")
-    assert long_sentences(text) == []
-    assert banned_in(text) == []
-
-
-@pytest.mark.parametrize("path", COMMANDS)
-def test_a_verb_says_what_it_does(path) -> None:
-    text = " ".join((COMMANDS[path].help or "").split())
+def check(text: str) -> None:
     assert text[:1].isupper(), text
     assert long_sentences(text) == []
     assert banned_in(text) == []
 
 
-def test_the_list_of_verbs_is_plain_and_in_groups(capsys) -> None:
-    for text in (text for _, text in VERBS.values()):
-        assert text[0].isupper()
-        assert long_sentences(text) == banned_in(text) == []
+def test_an_option_makes_sense_with_its_name_covered() -> None:
+    for option in OPTIONS:
+        check(option.help or "")
+        assert not option.help.startswith("Of "), option.opts
+
+
+def test_a_verb_says_what_it_does_and_the_list_of_verbs_is_plain_and_in_groups(capsys) -> None:
+    for command in COMMANDS.values():
+        check(" ".join((command.help or "").split()))
+    for _, text in VERBS.values():
+        check(text)
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     places = [shown.index(f"\n{group}:\n") for group in GROUPS]
@@ -70,13 +62,12 @@ def test_every_flag_has_one_heading_and_each_exists() -> None:
     """`--loop` of bench fell under Output, where nothing looked for it."""
     counts = Counter(flag for flags in HEADINGS.values() for flag in flags)
     assert [flag for flag, count in counts.items() if count > 1] == []
-    flags = {long_flag(parameter.values[0]) for parameter in OPTIONS}
+    flags = set(map(long_flag, OPTIONS))
     assert sorted({flag for of in HEADINGS.values() for flag in of} - flags) == []
     known = {flag for flags in HEADINGS.values() for flag in flags}
-    options = [parameter.values[0] for parameter in OPTIONS]
-    headings = {one: getattr(one, "heading", None) for one in options}
+    headings = {one: getattr(one, "heading", None) for one in OPTIONS}
     assert {heading for heading in headings.values() if heading} <= {*HEADINGS}
-    assert [one for one in options if not headings[one] and long_flag(one) not in known] == []
+    assert [one for one in OPTIONS if not headings[one] and long_flag(one) not in known] == []
 
 
 def test_options_are_listed_under_headings(capsys) -> None:
@@ -89,47 +80,43 @@ def test_options_are_listed_under_headings(capsys) -> None:
     assert heading_of(threshold) == "Comparing"
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "trtexec"])
-def test_help_ends_with_two_examples(path, capsys) -> None:
-    command = COMMANDS[path]
-    assert len(command.examples) == 2
-    assert main([*path.split(), "--help"]) == 0
-    shown = capsys.readouterr().out
-    for purpose, line in command.examples:
-        assert shown.index("\nExamples:\n") < shown.index(f"  # {purpose}\n  {line}\n")
-        assert max(len(purpose) + 2, len(line)) <= COLUMNS - 2
-
-
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "trtexec"])
-def test_help_fits_80_columns_and_cuts_no_sentence(path, capsys, monkeypatch) -> None:
+def test_help_fits_80_columns_cuts_no_sentence_and_ends_with_two_examples(
+    capsys, monkeypatch
+) -> None:
     """`runs` and `models` cut sentences of their verbs, and a batch was at most 2147483647."""
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
-    assert main([*path.split(), "--help"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if len(line) > COLUMNS] == []
-    assert [line for line in lines if line.endswith("...") and "Usage" not in line] == []
-    assert not any("2147483647" in line for line in lines)
+    for path, command in COMMANDS.items():
+        assert main([*path.split(), "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert f"Usage: enginescope {path}" in shown
+        if path == "trtexec":
+            continue
+        lines = shown.splitlines()
+        assert [line for line in lines if len(line) > COLUMNS] == []
+        assert [line for line in lines if line.endswith("...") and "Usage" not in line] == []
+        assert "2147483647" not in shown
+        assert len(command.examples) == 2
+        for purpose, line in command.examples:
+            assert shown.index("\nExamples:\n") < shown.index(f"  # {purpose}\n  {line}\n")
+            assert max(len(purpose) + 2, len(line)) <= COLUMNS - 2
 
 
-@pytest.mark.parametrize("line", EXAMPLES)
-def test_an_example_can_be_typed(line, tmp_path, monkeypatch) -> None:
+def test_an_example_can_be_typed(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
-    for word in words[1:]:  # the files that it names
-        if word.endswith((".json", ".tea", ".onnx", ".txt", ".zip", ".png", ".npy")):
-            (tmp_path / word.split("=")[-1]).touch()
-    path = max((one for one in COMMANDS if words[1:][: len(one.split())] == one.split()), key=len)
-    command = COMMANDS[path]
-    arguments = words[1 + len(path.split()) :]
-    with command.make_context(path, arguments) as context:
-        assert context.args == []
-    assert isinstance(command, Verb)
+    for line in EXAMPLES:
+        words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))[1:]
+        for word in words:  # the files that it names
+            if word.endswith((".json", ".tea", ".onnx", ".txt", ".zip", ".png", ".npy")):
+                (tmp_path / word.split("=")[-1]).touch()
+        path = max((one for one in COMMANDS if words[: len(one.split())] == one.split()), key=len)
+        assert isinstance(COMMANDS[path], Verb)
+        with COMMANDS[path].make_context(path, words[len(path.split()) :]) as context:
+            assert context.args == []
 
 
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
-    "line",
-    [one for one in EXAMPLES if one.values[0].startswith(QUICK) and LONG not in one.values[0]],
+    "line", [one for one in EXAMPLES if one.startswith(QUICK) and LONG not in one]
 )
 def test_a_quick_example_runs(line, data, convnet, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))

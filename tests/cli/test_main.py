@@ -15,6 +15,7 @@ from enginescope.cli.main import EXIT_PIPE_CLOSED, FIRST, VERBS, main, with_asci
 from enginescope.cli.report_output import present_answer
 from enginescope.core.errors import UsageError
 from enginescope.render.html.answer_page import Answer
+from enginescope.services.suites import run, session
 
 
 def replace_verb(monkeypatch, body) -> None:
@@ -40,16 +41,10 @@ def test_help_lists_every_verb_and_the_first_screen_16_at_most(capsys) -> None:
     assert capsys.readouterr().out.startswith("enginescope ")
 
 
-@pytest.mark.parametrize("verb", ["noise", "reproduce", "passport", "push", "tokens"])
-def test_a_verb_that_is_part_of_another_has_no_name_of_its_own(verb, capsys) -> None:
-    assert main([verb]) == 2
-    assert f"no verb '{verb}'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("verb", list(VERBS))
-def test_every_verb_has_help(verb, capsys) -> None:
-    assert main([verb, "--help"]) == 0
-    assert f"Usage: enginescope {verb}" in capsys.readouterr().out
+def test_a_verb_that_is_part_of_another_has_no_name_of_its_own(capsys) -> None:
+    for verb in ("noise", "reproduce", "passport", "push", "tokens"):
+        assert main([verb]) == 2
+        assert f"no verb '{verb}'" in capsys.readouterr().err
 
 
 def test_unknown_verbs_and_options_are_user_errors(capsys) -> None:
@@ -161,3 +156,45 @@ def test_an_error_that_is_not_of_the_output_is_a_bug(monkeypatch, capsys) -> Non
     replace_verb(monkeypatch, fail)
     assert main(["doctor"]) == 4
     assert "Input/output error" in capsys.readouterr().err
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_suite_says_it_once(tmp_path, convnet, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(session, "run_cells", interrupted)
+    asked = ["suite", str(convnet.parent), "--include", convnet.stem, "--on", "fake"]
+    assert main([*asked, "--name", "zoo", "--store", str(tmp_path)]) == 130
+    said = capsys.readouterr().err
+    assert said.count("interrupted") == 1
+    assert "enginescope: interrupted; 0 of 1 cells are done; run the same command" in said
+    assert (tmp_path / "suites" / "zoo" / "results.csv").is_file()
+
+
+@pytest.mark.parametrize(("raised", "ended"), [(KeyboardInterrupt, 130), (SystemExit(143), 143)])
+def test_a_fleet_says_it_once(tmp_path, convnet, monkeypatch, capsys, raised, ended) -> None:
+    class Fleet:
+        def run(self, *_: object) -> None:
+            raise raised
+
+    monkeypatch.setattr(run, "fleet_for", lambda *_: Fleet())
+    asked = ["suite", str(convnet.parent), "--on", "fake", "--on", "ort-cpu", "--in-docker", "i"]
+    asked += ["--include", convnet.stem, "--name", "zoo", "--store", str(tmp_path)]
+    try:
+        status = main(asked)
+    except SystemExit as leave:  # as it does at the top
+        status = leave.code
+    assert status == ended
+    said = capsys.readouterr().err
+    assert said.count("interrupted") == 1
+    assert "enginescope: interrupted; 0 of 2 cells are done; run the same command" in said
+
+
+def test_a_suite_that_ends_before_its_first_cell_says_so(
+    tmp_path, convnet, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(run, "environment_fingerprint", interrupted)
+    asked = ["suite", str(convnet.parent), "--on", "fake", "--name", "zoo"]
+    assert main([*asked, "--store", str(tmp_path)]) == 130
+    assert "enginescope: interrupted; no cell was started" in capsys.readouterr().err

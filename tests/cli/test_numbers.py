@@ -1,39 +1,23 @@
 """Numbers that are none are mistakes of whoever typed them, said before anything is read or run."""
 
-from collections.abc import Iterator
-from importlib import import_module
-
 import click
 import pytest
 from click.testing import CliRunner
 
-from enginescope.cli.main import VERBS, main
+from enginescope.cli.main import main
 from enginescope.cli.options import Finite
+from tests.cli.verb_help import every_verb
 
 
-def commands(command: click.Command) -> Iterator[click.Command]:
-    yield command
-    for one in getattr(command, "commands", {}).values():
-        yield from commands(one)
-
-
-def numbers(verb: str) -> list[tuple[str, click.Option]]:
-    found = commands(import_module(VERBS[verb][0]).command)
-    return [
-        (f"{verb} {one.opts[0]}", one)
-        for command in found
+def test_every_option_that_is_a_real_number_is_finite() -> None:
+    numbers = {
+        f"{verb} {one.opts[0]}": one.type
+        for verb, command in every_verb()
         for one in command.params
-        if isinstance(one, click.Option) and isinstance(one.type, click.types.FloatParamType)
-    ]
-
-
-@pytest.mark.parametrize("verb", sorted(VERBS))
-def test_every_option_that_is_a_real_number_is_finite(verb) -> None:
-    assert [name for name, one in numbers(verb) if not isinstance(one.type, Finite)] == []
-
-
-def test_there_are_such_options() -> None:
-    assert len(numbers("depth")) == 4
+        if isinstance(one.type, click.types.FloatParamType)
+    }
+    assert [name for name, kind in numbers.items() if not isinstance(kind, Finite)] == []
+    assert sum(name.startswith("depth ") for name in numbers) == 4
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "0", "11"])

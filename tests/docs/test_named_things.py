@@ -91,51 +91,33 @@ def test_hints_and_notices_on_the_machine() -> None:
 PROVIDERS = (REFERENCE / "providers.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [one for one in BACKENDS.built_in if one.startswith("ort-")])
-def test_every_backend_has_a_row(name) -> None:
-    assert f"| `{name}` |" in PROVIDERS
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_has_a_row(family) -> None:
-    assert f"| `{family}:NAME` |" in PROVIDERS
-
-
-@pytest.mark.parametrize("option", [*options._OWN, *options.SESSION_OPTIONS])
-def test_every_option_of_ours_is_named(option) -> None:
-    assert f"`{option}`" in PROVIDERS
-
-
-def test_precisions_and_metrics_of_providers_are_listed() -> None:
-    for precision in providers.TENSORRT.switches:
-        assert f":{precision}`" in PROVIDERS
-    assert "| `device_latency` |" in PROVIDERS
+def test_backends_families_options_precisions_and_metrics_of_providers_are_listed() -> None:
+    backends = [name for name in BACKENDS.built_in if name.startswith("ort-")]
+    named = (
+        *(f"| `{name}` |" for name in (*backends, *(f"{one}:NAME" for one in FAMILIES))),
+        *(f"`{option}`" for option in (*options._OWN, *options.SESSION_OPTIONS)),
+        *(f":{precision}`" for precision in providers.TENSORRT.switches),
+        "| `device_latency` |",
+    )
+    assert [text for text in named if text not in PROVIDERS] == []
     assert "device_latency" in METRICS
 
 
 TASKS = (DOCS / "reference" / "tasks.md").read_text(encoding="utf-8")
-TASK_OPTIONS = {
-    "depth": depth.DepthOptions,
-    "classification": classification.ClassificationOptions,
-    "segmentation": segmentation.SegmentationOptions,
-    "detection": detection.DetectionOptions,
-}
-TASK_METRICS = {
-    "depth": depth.METRICS,
-    "classification": classification.METRICS,
-    "segmentation": segmentation.METRICS,
-    "detection": detection.METRICS,
-}
 
 
-def section(name: str) -> str:
-    return TASKS.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-
-
-@pytest.mark.parametrize("name", TASK_OPTIONS)
-def test_options_and_metrics(name: str) -> None:
-    text = section(name)
-    for one in msgspec.structs.fields(TASK_OPTIONS[name]):
-        assert f"`{one.name}" in text, one.name
-    for metric in TASK_METRICS[name]:
-        assert f"`{metric.name}`" in text, metric.name
+@pytest.mark.parametrize(
+    ("task", "record"),
+    [
+        (depth, depth.DepthOptions),
+        (classification, classification.ClassificationOptions),
+        (segmentation, segmentation.SegmentationOptions),
+        (detection, detection.DetectionOptions),
+    ],
+)
+def test_options_and_metrics_of_a_task(task, record) -> None:
+    name = task.__name__.rpartition(".")[2]
+    text = TASKS.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    named = [f"`{one.name}" for one in msgspec.structs.fields(record)]
+    named += [f"`{metric.name}`" for metric in task.METRICS]
+    assert [one for one in named if one not in text] == []

@@ -43,15 +43,14 @@ def test_the_table_has_every_option_in_order(text) -> None:
     assert list(rows(text)) == list(OPTIONS)
 
 
-@pytest.mark.parametrize("key", OPTIONS)
-def test_an_option_is_described_as_it_is(text, key) -> None:
-    values, where, what = rows(text)[key]
-    assert where == ("engine" if OPTIONS[key].builds else "run")
-    assert what
-    examples = MARKED.findall(values)
-    assert examples
-    for one in examples:
-        OPTIONS[key].read(one)  # raises where it is no value of the option
+def test_an_option_is_described_as_it_is(text) -> None:
+    for key, (values, where, what) in rows(text).items():
+        assert where == ("engine" if OPTIONS[key].builds else "run"), key
+        assert what, key
+        examples = MARKED.findall(values)
+        assert examples, key
+        for one in examples:
+            OPTIONS[key].read(one)  # raises where it is no value of the option
 
 
 def test_versions_are_those_of_the_recorded_bindings(text) -> None:
@@ -99,8 +98,7 @@ def test_flags_requests_metrics_and_memory_are_explained(text) -> None:
 
 def test_documentation_and_messages_name_the_same_extra() -> None:
     install = re.compile(r"pip install tensorrt\S* '?enginescope\[(\w+)\]")
-    root = Path(__file__).parents[2]
-    places = (root / "README.md", *(root / "docs").rglob("*.md"), *(root / "src").rglob("*.py"))
+    places = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"))
     named = [found for path in places for found in install.findall(path.read_text("utf-8"))]
     assert set(named) <= {"trt", "cu12"}
     assert named.count("trt") > 2

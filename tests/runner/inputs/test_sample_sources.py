@@ -1,11 +1,15 @@
+import hashlib
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.records.run.job import InputShape
 from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
+from enginescope.runner.inputs.sample_models import SAMPLES, sample_models
 
 
 def test_a_folder_of_arrays_is_a_sample_a_file_and_files_name_inputs(tmp_path) -> None:
@@ -76,3 +80,19 @@ def test_an_input_named_again_makes_another_set_of_shapes() -> None:
     assert [sample.seed for sample in samples] == [5, 6, 5, 6]
     with pytest.raises(UsageError, match="do not pair up"):
         random_samples(1, 0, [*shapes, InputShape(name="ids", dims=(1, 32))])
+
+
+def test_bundled_models_are_deterministic_valid_and_written_once(tmp_path) -> None:
+    first = sample_models(tmp_path / "one")
+    second = sample_models(tmp_path / "two")
+    for a, b in zip(first, second, strict=True):
+        digests = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (a, b)}
+        assert len(digests) == 1
+    (first, _) = sample_models(tmp_path)
+    stamp = first.stat().st_mtime_ns
+    sample_models(tmp_path)
+    assert first.stat().st_mtime_ns == stamp
+    for path in sample_models(tmp_path):
+        onnx.checker.check_model(str(path), full_check=True)
+        onnxruntime.InferenceSession(str(path))
+    assert len(SAMPLES) == 2
