@@ -6,7 +6,6 @@ import pytest
 
 import enginescope as es
 from enginescope.core.errors import UsageError
-from enginescope.records.run.job import StopRule, WarmUp, Workload
 from tests.notebook.html.pages import checked, checked_live
 
 NAME = "small_convnet.onnx.engine"
@@ -51,16 +50,6 @@ def test_a_graph_in_every_colouring(plan: Path, color: str) -> None:
 def test_a_graph_that_cannot_be_drawn(plan: Path, wish: dict) -> None:
     with pytest.raises(UsageError):
         es.open_plan(plan).graph(**wish)
-
-
-@pytest.mark.slow
-def test_a_measured_run(convnet: Path) -> None:
-    quick = Workload(
-        warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=50)
-    )
-    text = checked(es.bench(convnet, workload=quick)._repr_html_()).text
-    assert "95 % CI" in text or "no interval" in text  # a busy machine
-    assert "throughput" in text
 
 
 def test_findings_are_shown_and_read_with_their_profile(

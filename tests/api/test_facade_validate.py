@@ -10,7 +10,6 @@ import enginescope as es
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, StopRule, WarmUp, Workload
 from enginescope.records.run.sample_set import Preprocessing
-from tests.depth_models import depth_model, scene
 from tests.fakes.models import perceptron
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -57,18 +56,6 @@ def test_data_and_limits_are_those_given(tmp_path) -> None:
     assert several.sides[0].diff.outputs[0].shapes == ((1, 3), (2, 3), (5, 3))
 
 
-def test_mistakes_are_told(tmp_path) -> None:
-    model = perceptron(tmp_path / "net.onnx")
-    with pytest.raises(es.EnginescopeError, match="nothing to validate"):
-        es.validate()
-    with pytest.raises(es.EnginescopeError, match="nothing to compare"):
-        es.validate(model)
-    with pytest.raises(es.EnginescopeError, match="it contains models or data"):
-        es.validate(model, on=EXACT, output=tmp_path)
-    with pytest.raises(es.EnginescopeError, match="no tolerance is called"):
-        es.validate(model, on=EXACT, tolerance="fp17")
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -96,12 +83,13 @@ def test_pictures_that_would_be_no_numbers_are_a_mistake(tmp_path, given) -> Non
         es.validate(model, on=EXACT, preprocessing=Preprocessing(**given))
 
 
-def test_the_result_can_be_encoded_and_no_row_is_given_twice(tmp_path) -> None:
+def test_the_result_can_be_encoded_and_what_contradicts_itself_is_refused(tmp_path) -> None:
     model = perceptron(tmp_path / "net.onnx")
     with pytest.raises(UsageError, match="`tolerance` and `rtol`"):
         es.validate(model, on=EXACT, samples=1, tolerance="fp16", rtol=0.1)
+    with pytest.raises(es.EnginescopeError, match="nothing to validate"):
+        es.validate()
     assert es.validate(model, on=EXACT, samples=1, tolerance="fp16", rtol={"y": 0.1}).passes
-    model = perceptron(tmp_path / "net.onnx")
     found = es.validate(model, on=EXACT, samples=1)
     assert json.loads(msgspec.json.encode(found))["reference"] == found.reference
 
@@ -115,21 +103,6 @@ def test_a_database_is_a_store_too(tmp_path, monkeypatch) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["net.onnx"]
     with pytest.raises(es.EnginescopeError, match="neither a folder nor a database"):
         es.validate(model, on=EXACT, samples=1, store="mysql://host/db")
-
-
-@pytest.mark.slow
-def test_a_task_s_figures_come_with_it(tmp_path) -> None:
-    net = depth_model(tmp_path / "net.onnx")
-    images, targets = tmp_path / "images" / "deep", tmp_path / "gt"
-    for number in range(2):
-        scene(images, targets, f"p{number}", number)
-    given = {"images": tmp_path / "images", "targets": targets}
-    found = es.validate(net, task="depth?max_depth=8", task_limits={"d1": 1.1}, **given)
-    assert found.task.counted == 2
-    assert 0 < found.task.sides[0].scores.values["d1"] < 1
-    assert not found.passes
-    with pytest.raises(UsageError, match="no task"):
-        es.validate(net, targets=targets)
 
 
 @pytest.mark.slow

@@ -10,14 +10,13 @@ import enginescope as es
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
-from enginescope.core.errors import MissingDependencyError, StoreError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.store.archive import Store
 from tests.analysis.compared_plans import network_a, network_b, run_a, run_b
 from tests.fakes import loading, models
 from tests.fakes.driving import BATCHES, plan_of
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
-from tests.render.runs import imported_run, measured_run
 
 
 @pytest.fixture
@@ -48,20 +47,6 @@ def test_a_file_a_folder_and_an_archive_are_one_plan(archive, what) -> None:
     assert es.compare_plans(what, "engines/net.graph.json").layers is not None
 
 
-def test_stored_runs_are_found_by_their_names_and_store(folder, tmp_path) -> None:
-    run = imported_run()
-    names = (run.id[:6], "mine", "latest", Store().save(run, tags=("mine",)))
-    assert {len(es.open_plan(one).all_layers) for one in names} == {len(run.plan.layers)}
-    es.lint("mine")
-    es.compare_plans("mine", "engines/net.graph.json")
-    Store(tmp_path / "elsewhere").save(imported_run(), tags=("there",))
-    with pytest.raises(StoreError):
-        es.open_plan("there")
-    assert es.open_plan("there", store=tmp_path / "elsewhere").all_layers
-    es.lint("there", store=tmp_path / "elsewhere")
-    es.compare_plans("there", "there", store=tmp_path / "elsewhere")
-
-
 def test_an_engine_is_asked_without_a_word(folder, capfd) -> None:
     with ExitStack() as stack:
         fake = stack.enter_context(loading.loaded("10.16.1", ""))
@@ -69,23 +54,6 @@ def test_an_engine_is_asked_without_a_word(folder, capfd) -> None:
         view = es.open_plan("net.engine")
     assert len(view.all_layers) == 2
     assert capfd.readouterr() == ("", "")
-
-
-def test_what_cannot_be_opened_says_what_is_missing(folder) -> None:
-    Path("net.engine").write_bytes(b"ftrt\x00\x01")
-    with pytest.raises(MissingDependencyError, match="TensorRT"):
-        es.lint("net.engine")
-    with pytest.raises(UsageError, match=r"none\.graph\.json does not exist"):
-        es.open_plan("none.graph.json")
-    Store().save(measured_run(), tags=("bare",))
-    for function in (es.open_plan, es.lint):
-        with pytest.raises(UsageError, match="has no plan") as caught:
-            function("bare")
-        assert "--exportLayerInfo" in caught.value.hint
-    (folder / "other.graph.json").write_bytes(plans.encoded(plans.tensorrt_8_4()))
-    with pytest.raises(UsageError, match="holds 2 plans") as caught:
-        es.open_plan("engines")
-    assert caught.value.why == "net, other"
 
 
 A100_PLAN = "trex-examples/resnet18-a100-fp16.engine.graph.json"

@@ -92,6 +92,7 @@ def test_pins() -> None:
         parse_pin("one")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_run_says_what_its_clocks_were_held_at(tmp_path, gpus, capfd) -> None:
     machine = gpus()
     assert bench(tmp_path, "--lock-clocks", "1305") == 0
@@ -123,6 +124,7 @@ def test_no_gpu(tmp_path, monkeypatch, capfd, option) -> None:
     assert "no GPU of these jobs is seen" in capfd.readouterr().err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_gpu_that_stays_warm_or_has_no_thermometer(tmp_path, gpus, capfd) -> None:
     gpus(temperatures=[])
     assert bench(tmp_path, "--cooldown", "50") == 2

@@ -56,6 +56,7 @@ def test_how_a_job_ended_is_said_in_words(capsys) -> None:
     assert ": out of memory: used 2.00 GiB" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_progress_goes_to_standard_error_with_json_too(convnet, tmp_path, capsys) -> None:
     """`upgrade --json` ran for 753 s without a word."""
     arguments = ["bench", str(convnet), "--on", "fake", "--iterations", "5", "--warmup", "0"]

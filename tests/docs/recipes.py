@@ -29,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.docs.recipe_inputs import prepare
@@ -123,23 +123,14 @@ class Command:
         return is_same and "stand-in" not in self.mark and "-o " not in self.line
 
 
-@dataclass
-class Page:
-    """A page: its files and commands in their order."""
-
-    path: Path
-    steps: list[tuple[str, str] | Command] = field(default_factory=list)
-
-
-def read_page(path: Path) -> Page:
-    """Return the files and commands of a page."""
-    page = Page(path)
-    for block in _BLOCK.finditer(path.read_text(encoding="utf-8")):
-        title = re.search(r'title="([^"]+)"', block["info"])
-        page.steps += commands_in(block)
-        if title:
-            page.steps.append((title[1], block["body"]))
-    return page
+def steps_of(page: Path) -> list[tuple[str, str] | Command]:
+    """Return the files and commands of a page in their order."""
+    steps: list[tuple[str, str] | Command] = []
+    for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        steps += commands_in(block)
+        if title := re.search(r'title="([^"]+)"', block["info"]):
+            steps.append((title[1], block["body"]))
+    return steps
 
 
 def commands_in(block: re.Match[str]) -> Iterator[Command]:

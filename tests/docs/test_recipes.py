@@ -10,14 +10,14 @@ import pytest
 
 from tests.conftest import missing
 from tests.docs.recipe_inputs import prepare
-from tests.docs.recipes import NEEDS, ROOT, Command, Folder, is_run, read_page, short, shown_lines
+from tests.docs.recipes import NEEDS, ROOT, Command, Folder, is_run, short, shown_lines, steps_of
 from tests.store.postgresql import running_server
 
 DOCS = ROOT / "docs"
 PAGES = [
     page
     for page in (*sorted(DOCS.glob("get-started/*.md")), *sorted(DOCS.glob("how-to/*.md")))
-    if any(isinstance(step, Command) for step in read_page(page).steps)
+    if any(isinstance(step, Command) for step in steps_of(page))
 ]
 #: Packages without which a page cannot run here.
 PACKAGES = {"suite-on-ray": ("ray",)}
@@ -54,7 +54,7 @@ def test_the_commands_of_a_page_run(
     shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     folder = Folder(tmp_path, replaced)
     try:
-        for step in read_page(page).steps:
+        for step in steps_of(page):
             if not isinstance(step, Command):
                 folder.write(*step)
             elif is_run(step):
@@ -70,10 +70,10 @@ def test_what_is_not_run_says_why() -> None:
     skipped = [
         (page.name, step)
         for page in PAGES
-        for step in read_page(page).steps
+        for step in steps_of(page)
         if isinstance(step, Command) and step.line.startswith("enginescope") and not is_run(step)
     ]
-    run = [step for page in PAGES for step in read_page(page).steps if isinstance(step, Command)]
+    run = [step for page in PAGES for step in steps_of(page) if isinstance(step, Command)]
     for _, step in skipped:
         other = step.mark.removeprefix("run on the page ")
         if other == step.mark:
@@ -82,7 +82,7 @@ def test_what_is_not_run_says_why() -> None:
             (page,) = (page for page in PAGES if page.stem == other)
             assert any(
                 isinstance(one, Command) and is_run(one) and one.line.startswith(step.line)
-                for one in read_page(page).steps
+                for one in steps_of(page)
             )
     assert len(run) > 3 * len(skipped)
 

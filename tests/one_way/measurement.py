@@ -21,6 +21,7 @@ from tests.fakes import loading, models
 from tests.one_way.case import Case, case, stored
 from tests.plants.in_process import without_warm_up, workers_in_process
 from tests.render.outputs import outputs
+from tests.render.runs import measured_run
 
 (contend_json, *_), (ladder_json, *_) = outputs(contend_answer), outputs(ladder_answer)
 (tune_json, *_), (lottery_json, *_) = outputs(tune_answer), outputs(lottery_answer)
@@ -94,11 +95,11 @@ def _for(duration_ms: float, **more) -> Workload:
 
 
 def _contend(name: str, flags: str, **options) -> Case:
-    usual = {"rounds": 3, "workload": _for(100.0, min_iterations=5)}
+    usual = {"rounds": 3, "workload": _for(50.0, min_iterations=5)}
     return stored(
         f"contend: {name}",
         model,
-        f"contend @/m.onnx @/m.onnx --rounds 3 --duration 100ms {flags}",
+        f"contend @/m.onnx @/m.onnx --rounds 3 --duration 50ms {flags}",
         (es.contend, "@/m.onnx", "@/m.onnx", {**usual, **options}),
         contend_json,
         "verdict kind answer ratio interval p99_factor p50_ms p50_interval p99_ms p99_interval "
@@ -149,8 +150,8 @@ def _noise(name: str, file: str = "m.onnx") -> Case:
     return stored(
         f"noise: {name}",
         model,
-        f"doctor --noise @/{file} --on fake --rounds {ROUNDS} --duration 50ms",
-        (es.noise_floor, f"@/{file}", {"on": "fake", "workload": _for(50), "rounds": ROUNDS}),
+        f"doctor --noise @/{file} --on fake --rounds {ROUNDS} --duration 10ms",
+        (es.noise_floor, f"@/{file}", {"on": "fake", "workload": _for(10), "rounds": ROUNDS}),
         lambda floor: encode({"noise_floor": floor, "measured": {}}),
         "measured comparison created rounds round_s scatter_pct within_pct decidable other_cores "
         "notices",
@@ -306,7 +307,7 @@ CASES: tuple[Case, ...] = (
     ),
     stored(
         "compare --continue: nothing of that name",
-        begun,
+        lambda folder: Store(folder / "store").save(measured_run()),
         "compare cmp-00000000 --continue",
         (es.continue_comparison, "cmp-00000000", {}),
         _compared,

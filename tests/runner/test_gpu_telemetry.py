@@ -10,6 +10,7 @@ from tests.fakes.nvml_scenarios import measured
 
 MIG = "MIG-33333333-3333-3333-3333-333333333333"
 H200 = "GPU-11111111-1111-1111-1111-111111111111"
+BRIEF = TelemetryRule(depth="full", interval_ms=20, duration_ms=400, idle_ms=100, settle_ms=50)
 
 
 def codes(run) -> set[str]:
@@ -52,17 +53,17 @@ def test_channels_of_a_gpu_cover_idle_and_load_and_count_its_joules(h200) -> Non
 
 
 def test_what_a_gpu_does_not_offer_is_added_up_or_not_there(monkeypatch) -> None:
-    run = measured(monkeypatch, "consumer")
+    run = measured(monkeypatch, "consumer", rule=BRIEF)
     assert RunView(run).energy.method == "power"
     assert run.gpu.series.channel(channel.ENERGY) is None
     assert run.gpu.gpu.power_is_instant is True
-    run = measured(monkeypatch, "refusing")
+    run = measured(monkeypatch, "refusing", rule=BRIEF)
     assert run.gpu.timed is None
     assert run.gpu.series.channels == ()
     assert RunView(run).energy is None
     assert RunView(run).cycles is None
     assert "I-NO-ENERGY" in codes(run)
-    run = measured(monkeypatch, "mig", MIG)
+    run = measured(monkeypatch, "mig", MIG, BRIEF)
     names = {one.name for one in run.gpu.series.channels}
     assert run.gpu.gpu.is_mig
     assert {channel.DEVICE_MEMORY, channel.SM_CLOCK, channel.TEMPERATURE} <= names

@@ -14,6 +14,7 @@ from enginescope.runner.model_inputs import settled_workload
 from tests.suites.language import HEADS, WIDTH, WORDS, decoder
 
 ort = pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.usefixtures("in_process")
 QUICK = {"stop": StopRule(iterations=5), "warmup": WarmUp(time_ms=0, iterations=1)}
 LENGTHS = {
     "optimum": ("sequence_length", "past_sequence_length"),
