@@ -10,7 +10,7 @@ from enginescope.core import packed_files
 from enginescope.core.errors import FormatError
 from enginescope.core.packed_files import plain_bytes, plain_head, plain_path
 
-TEXT = bytes(range(256)) * 20_000
+TEXT = bytes(range(256)) * 5_000
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 each_packing = pytest.mark.parametrize("suffix", PACK)
 

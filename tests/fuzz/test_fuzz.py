@@ -9,7 +9,7 @@ from tests.fuzz.__main__ import Fuzz, numbers, peak_bytes
 from tests.fuzz.targets import Target
 
 CASES = 600
-SECONDS = 15
+SECONDS = 8
 
 
 @pytest.mark.slow
