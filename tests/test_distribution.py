@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def script(name: str) -> ModuleType:
-    """Import a script of .ci/."""
     spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

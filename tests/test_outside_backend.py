@@ -1,16 +1,16 @@
 """A backend of 60 lines outside the tree: every verb serves it as one of its own."""
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.plants.packages import write_package
+from tests.cli.called import called
+from tests.plants.in_process import workers_in_process
+from tests.plants.packages import installed, write_package
 
 BACKEND = '''\
 """The nodes of an ONNX model, one after another, by the reference evaluator of onnx."""
@@ -80,32 +80,25 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def verb(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def verb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Run a verb where the package is installed, on a store of this module; return its JSON."""
     home = tmp_path_factory.mktemp("home")
     points = {"backend": {"nodes": "outside_nodes:Backend", "broken": "no_such_module:Backend"}}
     site = write_package(home / "site", {"outside_nodes": BACKEND}, points)
-    paths = os.pathsep.join((str(site), *filter(None, [os.environ.get("PYTHONPATH")])))
-    python = home / "python"
-    python.write_text(f'#!/bin/sh\nPYTHONPATH={paths} exec {sys.executable} "$@"\n')
-    python.chmod(0o755)
-    environment = {**os.environ, "ENGINESCOPE_HOME": str(home / "store")}
 
     def run(*arguments: object, code: int = 0) -> Any:
-        words = [str(python) if one is PYTHON else str(one) for one in arguments]
-        command = [python, "-m", "enginescope", *words, "--json"]
-        ended = subprocess.run(
-            command, env=environment, capture_output=True, text=True, cwd=home, check=False
-        )
+        ended = called(*arguments, "--json")
         assert ended.returncode == code, ended.stderr
         return json.loads(ended.stdout)
 
     run.home = home
-    return run
-
-
-#: Stands for the Python that has the package.
-PYTHON = object()
+    with (
+        installed(site, further_processes=True),
+        workers_in_process(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("ENGINESCOPE_HOME", str(home / "store"))
+        yield run
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +159,9 @@ def test_a_suite_measures_and_checks_it(verb: Run, transformer: Path) -> None:
 
 def test_upgrade_compares_two_stacks_that_have_it(verb: Run, transformer: Path) -> None:
     few = ("--samples", "1", "--rounds", "8")
-    found = verb("upgrade", transformer, "--on", "nodes", "--old", PYTHON, *few, *QUICK, code=1)
+    found = verb(
+        "upgrade", transformer, "--on", "nodes", "--old", sys.executable, *few, *QUICK, code=1
+    )
     (model,) = found["report"]["models"]
     rows = {row["metric"]: row for row in model["rows"]}
     assert (rows["outputs"]["kind"], rows["outputs"]["reason"]) == ("safe", "identical")

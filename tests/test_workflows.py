@@ -92,7 +92,6 @@ FILES = ("docker/Dockerfile.cpu", "docker/Dockerfile.gpu")
 
 
 def instructions(file: str) -> list[str]:
-    """The instructions of a Dockerfile, a line each, without comments."""
     lines = [one for one in (ROOT / file).read_text().splitlines() if not one.startswith("#")]
     return [one for one in "\n".join(lines).replace("\\\n", " ").splitlines() if one.strip()]
 

@@ -12,7 +12,6 @@ import enginescope as es
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
-    """Return every function of ``__all__`` by its name."""
     values = {name: getattr(es, name) for name in es.__all__}
     return {name: value for name, value in values.items() if inspect.isfunction(value)}
 

@@ -11,7 +11,6 @@ from enginescope.cli.main import VERBS, cli, main
 
 
 def completed(monkeypatch, capsys, *words: str) -> list[str]:
-    """Return the offers for the last of the words."""
     monkeypatch.setenv("COMP_WORDS", " ".join(("enginescope", *words)))
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
     monkeypatch.setenv("_ENGINESCOPE_COMPLETE", "bash_complete")

@@ -50,19 +50,14 @@ def test_an_engine_is_known_by_its_tag_and_json_by_its_content(use, data) -> Non
     assert resolve_plan("net.plan").kind == "file"
 
 
-@pytest.mark.parametrize("beside", ["net.engine.profile.json", "net.profile.json"])
-def test_times_beside_an_engine_are_its_times(use, beside) -> None:
+def test_times_beside_an_engine_are_its_times_and_those_by_name_go_before(use) -> None:
     engine = made(use())
-    Path(beside).write_text(json.dumps(PROFILE))
-    source = resolve_plan(str(engine))
-    assert source.profile is not None
-    assert layer_times(source.profile).sum_ms == 1.0
-    assert [Path(one.path).name for one in source.artifacts] == [beside]
-
-
-def test_times_by_name_go_before_those_beside(use) -> None:
-    engine = made(use())
-    Path("net.profile.json").write_text(json.dumps(PROFILE))
+    for beside in ("net.profile.json", "net.engine.profile.json"):
+        Path(beside).write_text(json.dumps(PROFILE))
+        source = resolve_plan(str(engine))
+        assert source.profile is not None
+        assert layer_times(source.profile).sum_ms == 1.0
+        assert [Path(one.path).name for one in source.artifacts] == [beside]
     Path("mine.json").write_text(json.dumps([PROFILE[0], PROFILE[1]]))
     source = resolve_plan(str(engine), CompanionFiles(profile=Path("mine.json")))
     assert [one.name for one in source.profile.layers] == ["product"]
@@ -76,29 +71,29 @@ def test_lint_and_report_take_it_too(use, capfd) -> None:
     assert (Path("report") / "net.engine" / "report.html").is_file()
 
 
-@pytest.mark.parametrize("verb", ["explore", "lint", "report"])
-def test_a_version_compatible_engine_tells_nothing(use, verb, capsys) -> None:
+def test_a_version_compatible_engine_tells_nothing(use, capsys) -> None:
     fake = use()
     build = Build(fake, models.perceptron(Path("net.onnx")))
     build.config.set_flag(fake.trt.BuilderFlag.VERSION_COMPATIBLE)
     build.add_profile(BATCHES)
     Path("net.engine").write_bytes(build.plan() or b"")
-    assert main([verb, "net.engine"]) == 2
-    shown = capsys.readouterr().err
-    assert "net.engine has no plan to inspect" in shown
-    assert "version-compatible" in shown
-    assert "version_compatible=1" in shown
+    for verb in ("explore", "lint", "report"):
+        assert main([verb, "net.engine"]) == 2
+        shown = capsys.readouterr().err
+        assert "net.engine has no plan to inspect" in shown
+        assert "version-compatible" in shown
+        assert "version_compatible=1" in shown
 
 
-@pytest.mark.parametrize("verb", ["explore", "lint", "report"])
-def test_without_tensorrt_one_line_says_what_is_missing(use, verb, capsys, monkeypatch) -> None:
+def test_without_tensorrt_one_line_says_what_is_missing(use, capsys, monkeypatch) -> None:
     engine = made(use())
     monkeypatch.setattr("enginescope.backends.tensorrt.libraries.is_installed", lambda _: False)
-    assert main([verb, str(engine)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "TensorRT is not installed (looking into net.engine needs it)" in line
-    assert "pip install tensorrt" in line
-    assert "lies beside it" not in line
+    for verb in ("explore", "lint", "report"):
+        assert main([verb, str(engine)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "TensorRT is not installed (looking into net.engine needs it)" in line
+        assert "pip install tensorrt" in line
+        assert "lies beside it" not in line
 
 
 def test_without_tensorrt_the_json_beside_it_is_named(use, capsys, monkeypatch) -> None:

@@ -39,23 +39,16 @@ def bench(tmp_path, *options: str) -> int:
 
 
 def run_of(tmp_path):
-    """Return the one run in the store."""
     (file,) = (tmp_path / "store" / "runs").glob("*/run.json")
     return json.loads(file.read_text())
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("base", "base"), ("MAX", "max"), ("1305", 1305), ("1305MHz", 1305), ("1305 mhz", 1305)],
-)
-def test_clocks(text, expected) -> None:
-    assert parse_clock(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "0", "fast", "-5", "1305.5", "123456"])
-def test_what_is_no_clock(text) -> None:
-    with pytest.raises(UsageError):
-        parse_clock(text)
+def test_clocks() -> None:
+    texts = ("base", "MAX", "1305", "1305MHz", "1305 mhz")
+    assert [*map(parse_clock, texts)] == ["base", "max", 1305, 1305, 1305]
+    for text in ("", "0", "fast", "-5", "1305.5", "123456"):
+        with pytest.raises(UsageError):
+            parse_clock(text)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +73,10 @@ def test_cooldowns(text, temperature_c, limit_s) -> None:
     assert parse_cooldown(text) == Cooldown(temperature_c=temperature_c, limit_s=limit_s)
 
 
-@pytest.mark.parametrize("text", ["", "hot", "0", "200", "60,", "-3"])
-def test_what_is_no_cooldown(text) -> None:
-    with pytest.raises(UsageError):
-        parse_cooldown(text)
-
-
-def test_pins() -> None:
+def test_what_is_no_cooldown_and_pins() -> None:
+    for text in ("", "hot", "0", "200", "60,", "-3"):
+        with pytest.raises(UsageError):
+            parse_cooldown(text)
     assert parse_pin("0,2-4") == (0, 2, 3, 4)
     with pytest.raises(UsageError, match="not a list of cores"):
         parse_pin("one")
@@ -155,12 +145,11 @@ def test_a_core_that_there_is_not(tmp_path, capfd) -> None:
 NONE = {"telemetry": None, "telemetry_time": None, "gpu_sample_interval": None, "timeout": None}
 
 
-@pytest.mark.parametrize(("given", "depth"), [(None, "clock"), (True, "full"), (False, "off")])
-def test_three_depths(given, depth) -> None:
-    assert telemetry_of(NONE | {"telemetry": given}).depth == depth
-
-
-def test_time_and_interval() -> None:
+def test_depth_time_and_interval_of_telemetry() -> None:
+    depths = {
+        given: telemetry_of(NONE | {"telemetry": given}).depth for given in (None, True, False)
+    }
+    assert depths == {None: "clock", True: "full", False: "off"}
     asked = NONE | {"telemetry": True, "telemetry_time": 20_000.0, "gpu_sample_interval": 50.0}
     rule = telemetry_of(asked)
     assert (rule.duration_ms, rule.interval_ms) == (20_000, 50)

@@ -13,11 +13,11 @@ from enginescope.cli.options import (
 from enginescope.core.errors import UsageError
 
 
-@pytest.mark.parametrize("text", ["a b", "a/b", "-a", "latest", "latest~1", ""])
 @pytest.mark.parametrize("verb", ["bench", "depth", "import", "doctor"])
-def test_a_tag_that_no_run_could_have_is_refused_before_anything_runs(verb, text, capsys) -> None:
-    assert main([verb, "--tag", text]) == 2
-    assert "is not a tag" in " ".join(capsys.readouterr().err.split())
+def test_a_tag_that_no_run_could_have_is_refused_before_anything_runs(verb, capsys) -> None:
+    for text in ("a b", "a/b", "-a", "latest", "latest~1", ""):
+        assert main([verb, "--tag", text]) == 2
+        assert "is not a tag" in " ".join(capsys.readouterr().err.split())
 
 
 def test_shapes_ranges_and_inputs(tmp_path) -> None:
@@ -35,29 +35,22 @@ def test_shapes_ranges_and_inputs(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["image", "image:", ":1x3", "image:1x", "image:axb", "image:-1x3", "image:4000000000"]
+    ("parse", "said", "texts"),
+    [
+        (
+            parse_shape,
+            "not NAME:DIMS",
+            "image image: :1x3 image:1x image:axb image:-1x3 image:4000000000",
+        ),
+        (parse_range, "not NAME:LOW:HIGH", "ids ids:0 ids:0:many"),
+        (parse_input, "not NAME:FILE", "cat.npy :cat.npy image:"),
+        (parse_input, "there is no file", f"i:absent.npy i:~nobody-of-that/a.npy i:{'x' * 300}"),
+    ],
 )
-def test_not_shapes(text) -> None:
-    with pytest.raises(UsageError, match="not NAME:DIMS"):
-        parse_shape(text)
-
-
-@pytest.mark.parametrize("text", ["ids", "ids:0", "ids:0:many"])
-def test_not_ranges(text) -> None:
-    with pytest.raises(UsageError, match="not NAME:LOW:HIGH"):
-        parse_range(text)
-
-
-@pytest.mark.parametrize("file", ["absent.npy", "~nobody-of-that-name/cat.npy", "x" * 300])
-def test_a_file_that_is_not_there(file) -> None:
-    with pytest.raises(UsageError, match="there is no file"):
-        parse_input(f"image:{file}")
-
-
-@pytest.mark.parametrize("text", ["cat.npy", ":cat.npy", "image:"])
-def test_not_inputs(text) -> None:
-    with pytest.raises(UsageError, match="not NAME:FILE"):
-        parse_input(text)
+def test_what_is_no_shape_range_or_input(parse, said, texts) -> None:
+    for text in texts.split():
+        with pytest.raises(UsageError, match=said):
+            parse(text)
 
 
 def test_counts_durations_and_limits() -> None:

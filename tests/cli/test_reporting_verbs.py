@@ -27,7 +27,6 @@ THREADS = ("--option", "intra_op_num_threads=1,2")
 
 @pytest.fixture
 def model(tmp_path) -> Path:
-    """A model of one layer."""
     return models.perceptron(tmp_path / "net.onnx")
 
 

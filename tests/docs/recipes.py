@@ -206,7 +206,6 @@ class Folder:
         return ended.returncode
 
     def close(self) -> None:
-        """End what still runs."""
         for process in self._running:
             process.terminate()
             process.communicate(timeout=20)
@@ -244,7 +243,6 @@ def short(line: str) -> str:
 
 
 def shown_lines(command: Command, printed: str) -> list[str]:
-    """Return what the page shows of an output."""
     if command.mark == "output: as above":
         return []
     lines = _WRITTEN.sub(r"\g<1>2026-11-23", printed).rstrip("\n").splitlines()

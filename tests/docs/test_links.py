@@ -21,7 +21,6 @@ _ID = re.compile(r"\bid=\"([^\"]+)\"|\{[^}]*#([\w-]+)[^}]*\}")
 
 
 def prose(path: Path) -> str:
-    """Return a page without code blocks and comments."""
     return _COMMENT.sub("", _FENCE.sub("", path.read_text(encoding="utf-8")))
 
 
@@ -44,7 +43,6 @@ def anchors(path: Path) -> frozenset[str]:
 
 
 def targets(path: Path) -> list[str]:
-    """Return what a page links to."""
     text = prose(path)
     return [*_LINK.findall(_CODE.sub("``", text)), *_ATTRIBUTE.findall(text)]
 

@@ -26,7 +26,6 @@ URL = "postgresql+psycopg://engineer@db.example/engines"
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The prepared files, made once."""
     folder = tmp_path_factory.mktemp("recipes")
     prepare(folder)
     return folder

@@ -37,7 +37,6 @@ def test_every_verb_that_writes_csv_has_its_columns() -> None:
 
 
 def listed_names(text: str) -> Iterator[str]:
-    """Yield the names in the first column of the tables."""
     for line in text.splitlines():
         if line.startswith("| `es."):
             yield line.split("`")[1].removeprefix("es.").removesuffix("(…)")

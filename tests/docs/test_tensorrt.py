@@ -26,14 +26,12 @@ def text() -> str:
 
 
 def rows(text: str) -> dict[str, list[str]]:
-    """Option -> its other cells."""
     table = text.partition(BEGIN)[2].partition(END)[0]
     cells = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| `")]
     return {first.strip("`"): rest for first, *rest in cells}
 
 
 def section(text: str, title: str) -> str:
-    """What stands under a heading, up to the next of its level."""
     _, found, after = text.partition(f"\n## {title}\n")
     assert found, title
     return after.partition("\n## ")[0]

@@ -47,13 +47,11 @@ def pipe(file: Path, _: random.Random) -> None:
 
 
 def folder(file: Path, _: random.Random) -> None:
-    """Put a folder in its place."""
     file.unlink()
     file.mkdir()
 
 
 def loop(file: Path, _: random.Random) -> None:
-    """Put a link to itself in its place."""
     file.unlink()
     file.symlink_to(file.name)
 

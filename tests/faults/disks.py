@@ -64,8 +64,6 @@ class Disk:
 
 
 class TinyDisk(Disk):
-    """A file system that a large file fills."""
-
     def __init__(self, folder: Path, chance: random.Random) -> None:
         super().__init__(folder, chance)
         size = f"size={_SIZE_KIB}k"

@@ -40,8 +40,6 @@ def drawn_run(chance: random.Random, **more: object) -> Run:
 
 
 class Writer:
-    """Works on one store."""
-
     def __init__(self, store: Store, chance: random.Random, log: Path) -> None:
         self._store, self._chance, self._log = store, chance, log
         self._mine: list[str] = []

@@ -27,8 +27,6 @@ MOST_BYTES = 1 << 30
 
 
 class Failure(NamedTuple):
-    """A case that ended with something else than a result or a named error."""
-
     number: int
     target: str
     text: str
@@ -94,7 +92,6 @@ def numbers(first: int, count: int | None, seconds: float | None) -> Iterator[in
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

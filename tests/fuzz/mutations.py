@@ -113,7 +113,6 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def mutated(data: bytes, chance: random.Random, others: Sequence[bytes]) -> bytes:
-    """Return a file after one to three mutations."""
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         data = chance.choice(MUTATIONS)(data, chance, others)
     return data

@@ -161,7 +161,6 @@ def _noise(name: str, file: str = "m.onnx") -> Case:
 
 @contextmanager
 def quick_workers() -> Iterator[None]:
-    """Let workers run in this process, without warm-up."""
     with workers_in_process(), without_warm_up():
         yield
 

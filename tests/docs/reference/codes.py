@@ -18,7 +18,6 @@ from tests.docs.reference.marked_page import table
 
 
 def notices_part() -> str:
-    """Return a table of codes for each level."""
     levels = {"W": "Warnings", "I": "Notes", "H": "Hints of `enginescope doctor`"}
     made = []
     for level, title in levels.items():
@@ -32,7 +31,6 @@ def notices_part() -> str:
 
 
 def rules_part() -> str:
-    """Return the lint rules with their severity."""
     rows = [
         (
             f"[{one.code}](rules.md#{one.code.lower()})",
@@ -46,18 +44,15 @@ def rules_part() -> str:
 
 
 def gate_rules_part() -> str:
-    """Return the rules of a gate's SARIF file."""
     rows = [(f"`{code}`", f"`{name}`", text, advice) for code, name, _, text, advice in GATE_RULES]
     return table(("code", "name", "meaning", "what to do"), rows)
 
 
 def verdicts_part() -> str:
-    """Return the verdicts."""
     return table(("verdict", "meaning"), _rows(one.value for one in VerdictKind))
 
 
 def reasons_part() -> str:
-    """Return the reasons of verdicts."""
     return table(("reason", "meaning"), _rows(one.value for one in Reason))
 
 
@@ -72,7 +67,6 @@ def evidence_part() -> str:
 
 
 def gate_part() -> str:
-    """Return the outcomes of a gate's rows."""
     rows = [
         (f"`{one.value}`", "yes" if one in FAILING else "no", explain(one.value).meaning)
         for one in GateOutcome
@@ -81,13 +75,11 @@ def gate_part() -> str:
 
 
 def outcomes_part() -> str:
-    """Return how runs and cells of suites end."""
     names = dict.fromkeys(one.value for one in (*CellStatus, *OutcomeKind))
     return table(("outcome", "meaning"), _rows(names))
 
 
 def exit_codes_part() -> str:
-    """Return the exit codes of the command line."""
     rows = [
         (one.code.removeprefix("exit-"), one.meaning)
         for one in explanations()
@@ -97,20 +89,17 @@ def exit_codes_part() -> str:
 
 
 def exceptions_part() -> str:
-    """Return the exceptions with their exit codes."""
     found = [one for one in vars(errors).values() if _is_error(one)]
     rows = [(f"`{one.__name__}`", str(one.exit_code), first_paragraph(one)) for one in found]
     return table(("exception", "exit code", "meaning"), rows)
 
 
 def metrics_part() -> str:
-    """Return the sampled metrics."""
     rows = [(f"`{one.tag}`", one.title, one.meaning) for one in METRICS.values()]
     return table(("metric", "title", "meaning"), rows)
 
 
 def conditions_part() -> str:
-    """Return the conditions that make two sides incomparable, and the gate's metrics."""
     conditions = ", ".join(f"`{one}`" for one in CONDITIONS)
     metrics = ", ".join(f"`{one}`" for one in GATE_METRICS)
     return f"Conditions: {conditions}.\n\nMetrics of `gate` and `history`: {metrics}."

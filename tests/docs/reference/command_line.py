@@ -14,12 +14,10 @@ class MarkdownFormatter(click.HelpFormatter):
     """Writes what a command says to `--help` as Markdown: option lists become tables."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the usage as code."""
         del prefix
         self.write(f"```\n{prog} {args}\n```\n")
 
     def write_heading(self, heading: str) -> None:
-        """Write a heading of a list in bold."""
         self.write(f"**{heading}**\n\n")
 
     def write_text(self, text: str) -> None:
@@ -32,13 +30,11 @@ class MarkdownFormatter(click.HelpFormatter):
                 self.write(" ".join(paragraph.split()).replace("<", "&lt;") + "\n\n")
 
     def write_paragraph(self) -> None:
-        """Write an empty line."""
         self.write("\n")
 
     def write_dl(
         self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Write a list of terms as a table."""
         del col_max, col_spacing
         made = [(_code(name), text.replace("<", "&lt;")) for name, text in rows]
         self.write(table(("option" if rows[0][0][:1] == "-" else "name", "meaning"), made) + "\n")
@@ -66,7 +62,6 @@ def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
 
 
 def verbs_part() -> str:
-    """Return a section for each verb."""
     made = []
     for path, command, context in commands():
         formatter = MarkdownFormatter(width=10_000)

@@ -51,7 +51,6 @@ _PERCENTILE = {
 
 @cache
 def meanings() -> dict[str, str]:
-    """Return column to meaning."""
     lines = MEANINGS.read_text(encoding="utf-8").splitlines()
     return dict(line.split(" | ") for line in lines if not line.startswith("# "))
 
@@ -102,7 +101,6 @@ def meaning_of(column: str, file: str) -> str:
 
 
 def files_part() -> str:
-    """Return a section with a table for each file."""
     made = []
     for name, (row, columns) in files().items():
         rows = [(f"`{one}`", meaning_of(one, name)) for one in columns]

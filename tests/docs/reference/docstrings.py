@@ -50,10 +50,8 @@ def attributes(kind: type) -> dict[str, str]:
 
 
 def markdown(text: str) -> str:
-    """Return reStructuredText's double backticks as Markdown's single ones."""
     return text.replace("``", "`")
 
 
 def first_paragraph(value: object) -> str:
-    """Return the first paragraph on one line."""
     return markdown(" ".join(parsed(value)[0].partition("\n\n")[0].split()))

@@ -86,7 +86,6 @@ def observed() -> dict[str, Callable[[], bytes]]:
 
 
 def schema_json(kind: type[msgspec.Struct]) -> str:
-    """Return a record's JSON Schema as a file's text."""
     made = msgspec.json.schema(kind, schema_hook=_array)
     made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     for definition in made["$defs"].values():
@@ -98,7 +97,6 @@ def schema_json(kind: type[msgspec.Struct]) -> str:
 
 
 def typed_part() -> str:
-    """Return the schema files with what holds each."""
     rows = [
         (f"[`{name}.schema.json`](schemas/{name}.schema.json)", where, f"`{kind.__name__}`")
         for name, (kind, where) in TYPED.items()
@@ -107,7 +105,6 @@ def typed_part() -> str:
 
 
 def observed_part() -> str:
-    """Return the keys of each other document."""
     made = []
     for name, document in observed().items():
         rows = [(f"`{path}`", kind) for path, kind in _keys(json.loads(document()))]

@@ -25,7 +25,6 @@ class Page:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return REFERENCE / self.name
 
     def rendered(self) -> str:

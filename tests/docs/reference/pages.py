@@ -11,7 +11,6 @@ from tests.docs.reference import (
     plan_columns,
     plugin_pages,
     python_api,
-    report_card,
     suite_keys,
 )
 from tests.docs.reference.command_line import verbs_part
@@ -61,7 +60,7 @@ PAGES = (
     Page("plan-columns.md", {"columns": plan_columns.columns_part, "gpus": plan_columns.gpus_part}),
     Page(
         "report-card.md",
-        {"charts": report_card.charts_part, "quantities": report_card.quantities_part},
+        {"charts": plan_columns.charts_part, "quantities": plan_columns.quantities_part},
     ),
     *plugin_pages.PAGES,
     Page("../../src/enginescope/services/keywords.pyi", {}, whole=keywords.keywords_stub),

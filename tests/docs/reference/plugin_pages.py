@@ -33,7 +33,6 @@ def entry_point(module: str) -> str:
 
 
 def plugin_page(module: str) -> str:
-    """Return the page of an example."""
     text = (PACKAGE / f"{module}.py").read_text(encoding="utf-8")
     words = ast.get_docstring(ast.parse(text)) or ""
     code = text.split('"""', 2)[2].lstrip("\n")

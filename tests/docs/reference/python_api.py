@@ -13,7 +13,6 @@ KINDS = ("functions", "results", "options", "exceptions")
 
 
 def kinds() -> dict[str, list[str]]:
-    """Return the public names by kind."""
     values = {name: getattr(es, name) for name in es.__all__ if name != "__version__"}
     errors = [name for name, value in values.items() if _is_class(value, es.EnginescopeError)]
     results = [name for name, value in values.items() if _is_class(value, Result)]
@@ -23,7 +22,6 @@ def kinds() -> dict[str, list[str]]:
 
 
 def table_of(kind: str) -> str:
-    """Return the names of a kind with the first lines of their documentation."""
     rows = []
     for name in sorted(kinds()[kind]):
         value = getattr(es, name)

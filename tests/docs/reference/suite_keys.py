@@ -69,7 +69,6 @@ _TYPES = {"str": "text", "int": "integer", "float": "number", "bool": "true or f
 
 
 def keys_part() -> str:
-    """Return a table for each table of the file."""
     made = []
     for name, kind in suite_file._TABLES.items():
         rows = [
@@ -82,7 +81,6 @@ def keys_part() -> str:
 
 
 def example_part() -> str:
-    """Return the file that `enginescope suite --init` writes."""
     return f"```toml\n{example().strip()}\n```"
 
 

@@ -34,8 +34,6 @@ def node(name: str, *, alive: bool = True, **resources: float) -> dict[str, Any]
 
 
 class FakeRay:
-    """Nodes, tasks and their ends, without any process."""
-
     def __init__(self, *nodes: dict[str, Any], ends: dict[str, list[Any]] | None = None) -> None:
         self._nodes = list(nodes)
         self._ends = ends or {}

@@ -1,8 +1,5 @@
 """Inputs that are named and that no model has, found in the models' files alone."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,8 @@ from enginescope.runner.inputs.sample_feeds import (
     check_shared_names,
 )
 from enginescope.runner.jobs import make_jobs, subject_of
-from tests.fakes.loading import environment
+from tests.cli.called import called
+from tests.fakes.loading import loaded
 from tests.fakes.models import WEIGHTS, save, value
 
 
@@ -73,20 +71,16 @@ def test_names_of_single_samples(tmp_path) -> None:
         check_shared_names(made, (Sample(name="s", shapes=(shape,)),))
 
 
-@pytest.mark.slow
-def test_an_engine_is_asked_before_anybody_answers(tmp_path) -> None:
+@pytest.mark.usefixtures("in_process")
+def test_an_engine_is_asked_before_anybody_answers(tmp_path, monkeypatch) -> None:
     """On the stand-in for TensorRT: what an engine takes only its runtime says."""
     net(tmp_path / "net.onnx")
-    variables = {**os.environ, **environment("10.16.1"), "ENGINESCOPE_HOME": str(tmp_path / "s")}
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "enginescope", *arguments]
-        return subprocess.run(
-            command, capture_output=True, text=True, env=variables, cwd=tmp_path, check=False
+    monkeypatch.chdir(tmp_path)
+    with loaded():
+        assert called("build", "net.onnx", "-o", "net.engine", "--store", "s").returncode == 0
+        ended = called(
+            *("validate", "net.engine", "--reference", "net.onnx", "--input-shape", "z:1,4")
         )
-
-    assert run("build", "net.onnx", "-o", "net.engine").returncode == 0
-    ended = run("validate", "net.engine", "--reference", "net.onnx", "--input-shape", "z:1,4")
     assert ended.returncode == 2
     assert "no input called 'z'" in ended.stderr
     assert "one of: 'x'" in ended.stderr

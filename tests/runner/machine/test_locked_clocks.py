@@ -171,9 +171,13 @@ def test_clocks_are_named_and_the_base_clock_is_the_default(gpus) -> None:
         assert locks[GPU].sm_mhz == 1095
 
 
-def test_a_gpu_whose_memory_clock_cannot_be_held(gpus) -> None:
-    change(gpus, GPU, refuses={"lock_memory": 3})
+def test_a_gpu_whose_memory_clock_cannot_be_held_and_a_setting_of_somebody_else(gpus) -> None:
+    change(gpus, GPU, reasons=2)
     said: list[str] = []
+    with held(say=said.append):
+        pass
+    assert "another setting limited the clocks" in said.pop()
+    change(gpus, GPU, reasons=0, refuses={"lock_memory": 3})
     with held(say=said.append) as locks:
         assert locks[GPU] == ClockLock(sm_mhz=1305)
         assert probe_devices()[0].clock_lock == ClockLock(sm_mhz=1305)
@@ -190,14 +194,6 @@ def test_a_reset_that_fails_is_said_with_what_to_type_and_stays_registered(gpus)
     assert "still locked" in said[0]
     assert f"sudo nvidia-smi -i {GPU} -rgc" in said[0]
     assert is_left_behind(GPU)
-
-
-def test_a_setting_of_somebody_elses_is_said(gpus) -> None:
-    change(gpus, GPU, reasons=2)
-    said: list[str] = []
-    with held(say=said.append):
-        pass
-    assert "another setting limited the clocks" in said[0]
 
 
 def test_a_file_that_a_stranger_left_is_no_holding(gpus, tmp_path) -> None:
