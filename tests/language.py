@@ -31,6 +31,8 @@ BANNED = {
     r"(?<!there )is no (?:model|tag|name|number|list|clock)\b": "is not a …",
 }
 _BANNED = {re.compile(rf"\b{pattern}", re.IGNORECASE): hint for pattern, hint in BANNED.items()}
+#: All at once: most texts have none of them.
+_ANY = re.compile(rf"\b(?:{'|'.join(BANNED)})", re.IGNORECASE)
 _CODE = re.compile(
     r"```.*?```|`[^`\n]*`|<code>.*?</code>|https?://\S+|\]\([^)]*\)|<!--.*?-->", re.DOTALL
 )
@@ -42,7 +44,7 @@ def banned_in(text: str) -> list[str]:
     """Return the phrases of a text that the style sheet replaces, each with what to write."""
     return [
         f"{match[0]!r}: write {hint!r}"
-        for pattern, hint in _BANNED.items()
+        for pattern, hint in (_BANNED.items() if _ANY.search(text) else ())
         for match in pattern.finditer(text)
     ]
 

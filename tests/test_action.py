@@ -12,6 +12,7 @@ import pytest
 
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, processes
+from tests.docs.recipe_inputs import another_python
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[1]
@@ -152,7 +153,11 @@ def test_without_a_baseline_nothing_is_held_against_anything(runner, store) -> N
 
 
 @pytest.mark.slow
-def test_models_are_interleaved_with_their_baseline(runner, convnet, transformer) -> None:
+def test_models_are_interleaved_with_their_baseline(
+    runner, convnet, transformer, monkeypatch
+) -> None:
+    another_python(runner.folder / "bin" / "python")  # whose workers need no processes
+    monkeypatch.setenv("PYTHONPATH", f"{runner.folder / 'bin'}:{ROOT}", prepend=os.pathsep)
     for folder, models in (("base models", (convnet, transformer)), ("head", (convnet,))):
         (runner.folder / folder).mkdir()
         for model in models:
@@ -175,8 +180,7 @@ def test_models_are_interleaved_with_their_baseline(runner, convnet, transformer
     _, lost = runner.outputs["measure"]["baseline"].split()
     turns = [store.load(row.id).turn for row in store.rows(tag=rounds)]
     assert {turn.side for turn in turns} == {"A", "B"}
-    assert (
-        len({(turn.round, turn.side) for turn in turns}) == 16
-    )  # a disturbed one is measured again
+    pairs = {(turn.round, turn.side) for turn in turns}
+    assert len(pairs) == 16  # a disturbed one is measured again
     assert [row.model for row in store.rows(tag=new)] == ["broken.onnx"]
     assert [row.model for row in store.rows(tag=lost)] == [transformer.name]

@@ -159,13 +159,18 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def imports_of(path: Path) -> tuple[tuple[str, int], ...]:
     """(dotted module, line) of every import of a file, also of those inside functions."""
     return tuple(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -269,7 +274,7 @@ def test_sizes() -> None:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > MAX_FILE_LINES:
             wrong.append(f"{relative(path)} has {lines} lines")
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 if ast.get_docstring(node, clean=False):  # documentation has no limit
@@ -318,7 +323,7 @@ def test_print_and_the_terminal_only_at_the_edge() -> None:
         f"{relative(path)}:{node.lineno}"
         for path in FILES
         if not relative(path).startswith("cli/") and relative(path) != "render/base/text.py"
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print"
     ]
     assert not wrong
@@ -387,7 +392,7 @@ VAGUE_NAMES = 1126
 def test_vague_names_only_become_fewer() -> None:
     count = 0
     for path in FILES:
-        for function in ast.walk(tree_of(path)):
+        for function in nodes_of(path):
             if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 count += sum(last - first > 2 for first, last in _lives(function))
     assert count <= VAGUE_NAMES

@@ -1,7 +1,6 @@
 """A backend of 60 lines outside the tree: every verb serves it as one of its own."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.called import called
+from tests.docs.recipe_inputs import another_python
 from tests.plants.in_process import workers_in_process
 from tests.plants.packages import installed, write_package
 
@@ -92,12 +92,9 @@ def verb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         return json.loads(ended.stdout)
 
     run.home = home
-    with (
-        installed(site, further_processes=True),
-        workers_in_process(),
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with installed(site), workers_in_process(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENGINESCOPE_HOME", str(home / "store"))
+        another_python(home / "bin" / "python", site=site)
         yield run
 
 
@@ -158,10 +155,9 @@ def test_a_suite_measures_and_checks_it(verb: Run, transformer: Path) -> None:
 
 
 def test_upgrade_compares_two_stacks_that_have_it(verb: Run, transformer: Path) -> None:
-    few = ("--samples", "1", "--rounds", "8")
-    found = verb(
-        "upgrade", transformer, "--on", "nodes", "--old", sys.executable, *few, *QUICK, code=1
-    )
+    few = ("--samples", "1", "--rounds", "8", *QUICK)
+    python = verb.home / "bin" / "python"
+    found = verb("upgrade", transformer, "--on", "nodes", "--old", python, *few, code=1)
     (model,) = found["report"]["models"]
     rows = {row["metric"]: row for row in model["rows"]}
     assert (rows["outputs"]["kind"], rows["outputs"]["reason"]) == ("safe", "identical")

@@ -1,6 +1,7 @@
 """Flags of the command line and arguments of Python make the same jobs."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from enginescope.records.run.job import (
     Workload,
 )
 from enginescope.store.archive import Store
+from tests.plants.in_process import workers_in_process
 
 STOP = StopRule(iterations=5)
 NONE = WarmUp(time_ms=0, iterations=0)
@@ -60,9 +62,11 @@ def test_bench(tmp_path, flags, arguments) -> None:
     model = tmp_path / "m.onnx"
     model.touch()
     (tmp_path / "test_data_set_0").mkdir()
-    status = main(["bench", str(model), *FLAGS, *flags, "--store", str(tmp_path / "a"), "--json"])
+    line = ["bench", str(model), *FLAGS, *flags, "--store", str(tmp_path / "a"), "--json"]
     arguments = {"workload": Workload(warmup=NONE, stop=STOP), **arguments}
-    es.bench(model, on="fake", store=tmp_path / "b", **arguments)
+    with nullcontext() if "--pin" in flags else workers_in_process():  # or this one were pinned
+        status = main(line)
+        es.bench(model, on="fake", store=tmp_path / "b", **arguments)
     assert (status, stored(tmp_path / "a")) == (0, stored(tmp_path / "b"))
 
 

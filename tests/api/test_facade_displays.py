@@ -11,15 +11,11 @@ from tests.notebook.html.pages import checked, checked_live
 NAME = "small_convnet.onnx.engine"
 
 
-@pytest.fixture
-def plan(data: Path) -> Path:
-    return data / "trt86-h200-process" / f"{NAME}.graph.json"
-
-
 def test_plans_are_shown_and_compared(plan: Path, data: Path) -> None:
-    text = checked(es.open_plan(plan)._repr_html_()).text
+    whole = data / "trt86-h200-process" / plan.name
+    text = checked(es.open_plan(whole)._repr_html_()).text
     assert "21 layers: 19 launch work" in text
-    assert "GPU compute time 0.08120 ms" in text  # of the metadata beside the plan
+    assert "GPU compute time 0.08120 ms" in text  # of the files beside the plan
     checked_live(es.open_plan(plan).chart("latency-per-type")._repr_html_())
     (run,) = es.import_artifacts(plan, plan.with_name(f"{NAME}.profile.json"))
     assert isinstance(run, es.RunView)
@@ -39,22 +35,14 @@ def test_a_graph(plan: Path, tmp_path: Path) -> None:
     assert len(view.graph(only=["type:Pooling"])._repr_html_()) < len(whole._repr_html_())
     with pytest.raises(UsageError, match="cannot save"):
         whole.save(tmp_path / "g.gif")
+    for color in ("type", "time", "lint"):
+        checked_live(view.graph(color=color)._repr_html_())
+    for wish in ({"color": "taste"}, {"beam": "nowhere,1"}, {"only": ["type:X"]}):
+        with pytest.raises(UsageError):
+            view.graph(**wish)
 
 
-@pytest.mark.parametrize("color", ["type", "precision", "time", "lint"])
-def test_a_graph_in_every_colouring(plan: Path, color: str) -> None:
-    checked_live(es.open_plan(plan).graph(color=color)._repr_html_())
-
-
-@pytest.mark.parametrize("wish", [{"color": "taste"}, {"beam": "nowhere,1"}, {"only": ["type:X"]}])
-def test_a_graph_that_cannot_be_drawn(plan: Path, wish: dict) -> None:
-    with pytest.raises(UsageError):
-        es.open_plan(plan).graph(**wish)
-
-
-def test_findings_are_shown_and_read_with_their_profile(
-    plan: Path, data: Path, tmp_path: Path
-) -> None:
+def test_findings_are_shown_framed_and_read_with_their_profile(plan: Path, tmp_path: Path) -> None:
     found = es.lint(plan)
     assert found.findings
     assert "findings" in checked(found._repr_html_()).text
@@ -68,16 +56,10 @@ def test_findings_are_shown_and_read_with_their_profile(
     alone.write_bytes(plan.read_bytes())
     assert es.lint(alone).sum_ms is None
     assert es.lint(alone, profile=plan.with_name(f"{NAME}.profile.json")).sum_ms
-
-
-def test_findings_as_a_frame(plan: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = es.lint(es.open_plan(plan, gpu="H200")).to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["severity"].unique())
-
-
-@pytest.mark.parametrize("more", [{"gpu": "H201"}, {"select": ["NONE1"]}, {"ignore": ["x"]}])
-def test_what_cannot_be_looked_for(plan: Path, more: dict) -> None:
-    with pytest.raises(UsageError):
-        es.lint(plan, **more)
+    for more in ({"gpu": "H201"}, {"select": ["NONE1"]}, {"ignore": ["x"]}):
+        with pytest.raises(UsageError):
+            es.lint(plan, **more)

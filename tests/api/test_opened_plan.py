@@ -14,7 +14,6 @@ from tests.analysis.card_plans import layer, profile_of, small_plan, small_view,
 from tests.notebook.html.pages import checked_live
 
 RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200" / "resnet18.graph.json"
-CONVNET = RECORDED.parents[1] / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
 
 
 def test_a_plan_with_what_lies_beside_it_or_elsewhere(tmp_path: Path) -> None:
@@ -130,21 +129,21 @@ def test_without_the_converter_the_table_stays(monkeypatch) -> None:
     assert "<img" not in html
 
 
-def test_a_model_has_the_shapes_that_the_engine_was_built_for(convnet, tmp_path) -> None:
+def test_a_model_has_the_shapes_that_the_engine_was_built_for(convnet, plan, tmp_path) -> None:
     onnx = pytest.importorskip("onnx")
     model = onnx.load(str(convnet))
     (image,) = model.graph.input
     image.type.tensor_type.shape.dim[0].dim_param = "batch"
     dynamic = tmp_path / "dynamic.onnx"
     onnx.save(model, str(dynamic))
-    view = es.open_plan(CONVNET, onnx=dynamic)
+    view = es.open_plan(plan, onnx=dynamic)
     assert view.onnx.shapes[image.name] == (1, 3, 96, 96)
     assert "another model" not in view._repr_html_()
 
 
-def test_a_notebook_says_that_the_model_is_another_one(transformer) -> None:
+def test_a_notebook_says_that_the_model_is_another_one(transformer, plan) -> None:
     pytest.importorskip("onnx")
     with pytest.warns(UserWarning, match="W-ONNX-NO-MATCH"):
-        shown = es.open_plan(CONVNET, onnx=transformer)._repr_html_()
+        shown = es.open_plan(plan, onnx=transformer)._repr_html_()
     assert "0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown
     assert "W-ONNX-NO-MATCH" in shown

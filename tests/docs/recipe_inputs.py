@@ -39,27 +39,35 @@ def prepare(folder: Path) -> None:
         shutil.copy(convnet, folder / name / "detector.onnx")
         shutil.copy(transformer, folder / name / "encoder.onnx")
     overflowing(folder / "loud.onnx", by_constant=True)
-    for name in ("resnet18.graph.json", "resnet18.profile.json"):
-        shutil.copy(RECORDED / name, folder)
+    recorded(folder)
     _from_a_server(folder / "from-server")
-    with tarfile.open(DATA / "trt86-h200-runs" / "runs.tar.xz") as packed:
-        packed.extractall(folder / "h200", filter="data")
     depth_model(folder / "depth.onnx")
     depth_model(folder / "depth-new.onnx", noise=0.02)
     scene(folder, folder, "street", seed=3)
-    _another_python(folder / "old-env" / "bin" / "python")
+    another_python(folder / "old-env" / "bin" / "python")
     shutil.rmtree(samples)
 
 
-def _another_python(path: Path) -> None:
+def recorded(folder: Path) -> None:
+    """Write what a GPU has measured: a plan and a store of runs."""
+    for name in ("resnet18.graph.json", "resnet18.profile.json"):
+        shutil.copy(RECORDED / name, folder)
+    with tarfile.open(DATA / "trt86-h200-runs" / "runs.tar.xz") as packed:
+        packed.extractall(folder / "h200", filter="data")
+
+
+def another_python(path: Path, *, site: Path | None = None) -> None:
     """Write this Python by another name, as an environment with enginescope in it.
 
     Its jobs measure in their own process, without warm-up, as the commands of recipes do.
+
+    Args:
+        site: Folder of further packages.
     """
     path.parent.mkdir(parents=True)
     (path.parent / "sitecustomize.py").write_text(_ONE_PROCESS, encoding="utf-8")
     source, tests = Path(enginescope.__file__).parents[1], Path(__file__).parents[2]
-    places = f"{path.parent.resolve()}:{source}:{tests}"
+    places = ":".join(map(str, filter(None, (path.parent.resolve(), site, source, tests))))
     path.write_text(f'#!/bin/sh\nPYTHONPATH="{places}" exec "{sys.executable}" "$@"\n')
     path.chmod(0o755)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.recipe_inputs import prepare
+from tests.docs.recipe_inputs import recorded
 from tests.docs.recipes import ROOT, Command, Folder, commands_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_recorded_output_is_real(tmp_path: Path) -> None:
              for one in commands_of(body, "")]  # fmt: skip
     lint, compare, bench = (command.output for command in shown[1:])
     assert shown[1].line.startswith("enginescope lint")
-    prepare(tmp_path)
+    recorded(tmp_path)
     folder = Folder(tmp_path, {})
     folder.run(shown[0])
     for line, lines in (
