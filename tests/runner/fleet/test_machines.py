@@ -1,5 +1,3 @@
-import pytest
-
 from enginescope.runner.fleet.machines import Machine, is_kind, place_for, suits
 from tests.runner.fleet.cells import cell
 
@@ -38,16 +36,10 @@ def test_a_kind_of_gpu() -> None:
     assert suits(cell(backend="ort-cpu", gpu="T4"), OLD)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "kind", "fits"),
-    [
-        ("H200", "NVIDIA-H200", True),
-        ("h200", "H200", True),
-        ("A100", "A100-80G", True),
-        ("A100", "A1000", False),
-        ("RTX 3060", "NVIDIA GeForce RTX 3060", True),
-        ("H200", "H100", False),
-    ],
-)
-def test_kinds_by_their_words(wanted, kind, fits) -> None:
-    assert is_kind(wanted, kind) is fits
+def test_kinds_by_their_words() -> None:
+    assert is_kind("H200", "NVIDIA-H200")
+    assert is_kind("h200", "H200")
+    assert is_kind("A100", "A100-80G")
+    assert not is_kind("A100", "A1000")
+    assert is_kind("RTX 3060", "NVIDIA GeForce RTX 3060")
+    assert not is_kind("H200", "H100")
