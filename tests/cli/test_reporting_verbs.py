@@ -160,26 +160,6 @@ def test_a_ladder_has_the_own_figure(verb, model, tmp_path) -> None:
     assert "500ms" in page.read_text()
 
 
-def test_json_of_a_ladder(verb, model) -> None:
-    with quickly():
-        code, out, _ = verb("ladder", model, *SHORT["ladder"], "--json")
-    report = json.loads(out)["report"]
-    assert code == 0
-    assert [rung["key"] for rung in report["rungs"]][:4] == ["layers", "bound", "python", "arrays"]
-    assert all(rung["value_ms"] > 0 for rung in report["rungs"])
-
-
-def test_json_of_blocks_in_int8(verb, model) -> None:
-    code, out, err = verb(
-        *("sensitivity", model, "--to", "int8", "--by", "block", *SHORT["sensitivity"]),
-        *("--max-time", "1ms", "--max-error", "0.5", "--json"),
-    )
-    assert code == 0, err
-    report = json.loads(out)["report"]
-    assert (report["to"], report["by"], report["max_error"]) == ("int8", "block", 0.5)
-    assert report["layers"][0]["alone"]["state"] == "unreached"
-
-
 def test_json_of_shapes_with_weights_and_profiles(verb, model) -> None:
     more = ("--weight", "1=3", "--weight", "3=1", "--profiles", 2, "--gain", 1)
     with workers_in_process():
