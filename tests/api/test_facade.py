@@ -5,7 +5,7 @@ import pytest
 
 import enginescope as es
 from enginescope.cli.main import main
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.archive import Store
 from tests.conftest import DATA
@@ -33,8 +33,6 @@ def test_a_measured_run_has_a_latency_frames_and_a_view(convnet, tmp_path) -> No
 def test_failures_are_raised_with_their_cause(tmp_path) -> None:
     with pytest.raises(es.EnginescopeError, match=r"crashed: died of SIGSEGV"):
         es.bench(__file__, on="fake?fault=segfault", workload=QUICK)
-    from enginescope.core.errors import UnsupportedError
-
     with pytest.raises(UnsupportedError, match="asked to be unsupported"):
         es.bench(__file__, on="fake?fault=unsupported", workload=QUICK)
     with pytest.raises(es.EnginescopeError, match="no such file"):

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.notebook.chart import ChartDisplay
+from enginescope.records.plan.plan import Plan
 from enginescope.render.html.images import Chart, ChartTable
 from tests.analysis.card_plans import layer, profile_of, small_plan, small_view, view_of
 from tests.notebook.html.pages import checked_live
+from tests.render.runs import measured_run
 
 RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200" / "resnet18.graph.json"
 
@@ -36,18 +40,12 @@ def test_views_stay_what_they_are_and_runs_without_a_plan_say_how_to_get_one() -
     assert view.plan == small_plan()
     assert view.total_ms == pytest.approx(1.0)
     assert es.open_plan(es.open_plan(small_view(), gpu="H200")).gpu.name == "H200"
-    from enginescope.analysis.runs.run_view import RunView
-    from tests.render.runs import measured_run
-
     with pytest.raises(UsageError, match="has no plan") as caught:
         es.open_plan(RunView(measured_run()))
     assert "--exportLayerInfo" in caught.value.hint
 
 
 def test_one_optimisation_profile_of_several() -> None:
-    from enginescope.analysis.plans.plan_view import PlanView
-    from enginescope.records.plan.plan import Plan
-
     names = ("conv", "conv [profile 1]")
     layers = tuple(
         layer(at, name, "Convolution", [], [], profile_index=at) for at, name in enumerate(names)

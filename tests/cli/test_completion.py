@@ -8,6 +8,8 @@ import pytest
 
 from enginescope.cli.completion import Words
 from enginescope.cli.main import VERBS, cli, main
+from enginescope.store.archive import Store
+from tests.store.stored_runs import a_run
 
 
 def completed(monkeypatch, capsys, *words: str) -> list[str]:
@@ -49,9 +51,6 @@ def test_words(words, offers, store, monkeypatch, capsys) -> None:
 
 
 def test_ids_and_tags_of_stored_runs(store, monkeypatch, capsys) -> None:
-    from enginescope.store.archive import Store
-    from tests.store.stored_runs import a_run
-
     run = a_run()
     Store(store).save(run, tags=("nightly",))
     assert completed(monkeypatch, capsys, "runs", "show", run.id[:4]) == [run.id]

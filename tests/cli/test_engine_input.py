@@ -7,7 +7,8 @@ import pytest
 
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.cli.main import main
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.runner.inputs.collect_outputs import inspect_engine
 from enginescope.services.plans.plan_input import CompanionFiles
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.store.archive import Store
@@ -124,9 +125,6 @@ def test_what_is_no_engine_for_all_its_name(use, capsys) -> None:
 
 
 def test_a_backend_that_cannot_look_into_engines(use) -> None:
-    from enginescope.core.errors import UsageError
-    from enginescope.runner.inputs.collect_outputs import inspect_engine
-
     engine = made(use())
     with pytest.raises(UsageError, match="ort-cpu cannot inspect an engine"):
         inspect_engine(engine, "ort-cpu")

@@ -7,7 +7,8 @@ import pytest
 
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
-from enginescope.services.plans.plan_input import CompanionFiles
+from enginescope.services.plans.plan_input import CompanionFiles, PlanInput
+from enginescope.services.plans.report import short_name
 from enginescope.services.plans.resolve_plan import resolve_inputs, resolve_plan, resolve_plans
 from enginescope.store.archive import Store
 from tests.formats import plans
@@ -137,9 +138,6 @@ def test_files_beside_go_with_a_plan_file(folder, name) -> None:
     ("name", "made"), [("../up", "up"), ("..", "plan"), ("a b/ü", "a_b_ü"), ("net.v2", "net.v2")]
 )
 def test_the_folder_of_a_report_is_named_like_the_engine(name, made) -> None:
-    from enginescope.services.plans.plan_input import PlanInput
-    from enginescope.services.plans.report import short_name
-
     found = short_name(PlanInput(kind="folder", where="x", name=name))
     assert found.lstrip("_") == made
     assert "/" not in found

@@ -1,5 +1,6 @@
 """Ways in which a file of a stranger is not what it should be, drawn from a seed."""
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -99,8 +100,6 @@ def prefixed(data: bytes, chance: random.Random, _others: Sequence[bytes]) -> by
 
 def in_a_string(data: bytes, chance: random.Random, _others: Sequence[bytes]) -> bytes:
     """Put the file into a JSON string, alone or as a field."""
-    import json
-
     text = json.dumps(data.decode("utf-8", "replace"))
     return (text if chance.random() < 0.5 else f'{{"log": {text}}}').encode()
 

@@ -7,7 +7,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, StopRule, WarmUp, Workload
 from enginescope.records.run.load_and_contention import ContentionRule, Share
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.run.telemetry import GpuProcess
+from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry
 from enginescope.runner import contenders
 from enginescope.runner.assemble import notices_of_run
 from enginescope.runner.jobs import make_jobs
@@ -83,8 +83,6 @@ def test_the_load_of_the_other_contenders_is_not_a_load_by_others(tmp_path: Path
 
 @pytest.mark.usefixtures("in_process")
 def test_contenders_on_a_gpu_are_not_other_processes(tmp_path: Path) -> None:
-    from enginescope.records.run.telemetry import GpuTelemetry
-
     (one,) = run(*jobs(tmp_path, "fake?latency_us=3000"))
     listed = (
         GpuProcess(pid=7),

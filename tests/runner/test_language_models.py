@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 import enginescope as es
+from enginescope.backends.onnxruntime.providers.opening import setup_of
+from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
+from enginescope.backends.onnxruntime.varying_shapes import DecodeSession, check_growing
 from enginescope.cli.main import main
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.formats.onnx.onnx_inputs import presents_of
 from enginescope.records.run.job import DimSize, InputRange, Mode, StopRule, WarmUp, Workload
+from enginescope.runner.inputs.inputs import make_feeds
+from enginescope.runner.jobs import make_jobs
 from enginescope.runner.model_inputs import settled_workload
 from tests.suites.language import HEADS, WIDTH, WORDS, decoder
 
@@ -57,12 +62,6 @@ def test_a_file_or_a_range_of_the_user_comes_first(tmp_path) -> None:
 
 @pytest.mark.parametrize("style", ["optimum", "fused"])
 def test_the_decode_loop_gives_the_tokens_of_whole_prompts(style, tmp_path) -> None:
-    from enginescope.backends.onnxruntime.providers.opening import setup_of
-    from enginescope.backends.onnxruntime.providers.providers import CPU
-    from enginescope.backends.onnxruntime.varying_shapes import DecodeSession
-    from enginescope.runner.inputs.inputs import make_feeds
-    from enginescope.runner.jobs import make_jobs
-
     model = decoder(tmp_path / "net.onnx", style)
     workload = Workload(
         batch=2, dims=(DimSize(name=LENGTHS[style][0], size=5),), mode=Mode(decode=7), **QUICK
@@ -114,9 +113,6 @@ def test_what_decoding_needs_is_said(tmp_path, convnet) -> None:
         es.bench(convnet, workload=work)
     with pytest.raises(UsageError, match="fake has no `decode`"):
         es.bench(convnet, on="fake", workload=work)
-    from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
-    from enginescope.backends.onnxruntime.varying_shapes import check_growing
-
     with pytest.raises(UnsupportedError, match="an engine for each token") as caught:
         check_growing(TENSORRT, {})
     assert "trt_profile_max_shapes" in (caught.value.hint or "")

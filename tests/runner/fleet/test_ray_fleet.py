@@ -1,6 +1,7 @@
 """The sitting on a Ray cluster, on a stand-in of Ray; the real one: tests/cli/test_suite_ray.py."""
 
 import itertools
+import sys
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -83,8 +84,6 @@ class FakeRay:
 @pytest.fixture(autouse=True)
 def affinity(monkeypatch):
     """The one thing that is imported from Ray itself."""
-    import sys
-
     made = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: (node, soft))
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "ray.util", SimpleNamespace())

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
 from enginescope.formats.suites.suite_file import (
     GeneralPart,
@@ -198,8 +199,6 @@ def test_data_sets_and_checks_count_where_answers_are_compared(zoo) -> None:
     loose = ValidationPart(rtol=1.0)
     assert keys(zoo, checks=loose) == keys(zoo)
     assert keys(zoo, checks=loose, mode="both") != keys(zoo, mode="both")
-    from enginescope.core.jsonio import decode, encode
-
     for one in cells(zoo, backends=("ort-cpu", "fake?seed=3"), batches=(2,)):
         assert decode(encode(one), Cell, source="cell") == one
         assert replace(one, retries=1) != one
