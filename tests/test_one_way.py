@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.one_way import accuracy, measurement, plans, shapes, suites, verdicts
+from tests.one_way import accuracy, measurement, plans, suites, verdicts
 from tests.one_way.case import Case, from_python, on_the_command_line
 from tests.plants.in_process import workers_in_process
 
@@ -12,7 +12,6 @@ CASES: tuple[Case, ...] = (
     *accuracy.CASES,
     *measurement.CASES,
     *plans.CASES,
-    *shapes.CASES,
     *suites.CASES,
     *verdicts.CASES,
 )

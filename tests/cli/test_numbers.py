@@ -55,6 +55,7 @@ MISTAKES = {
     },
     "bench a.onnx": {"--precision": "nan", "--cooldown": "60,1e400s 60,0s"},
     "bench a.onnx --compare": {"--threshold": "nan"},
+    "compare a b": {"--threshold": "-1 nan 101"},
     "gate --baseline a": {"--confidence": "nan", "--max-regression": "p99=nan"},
 }
 

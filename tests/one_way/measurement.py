@@ -14,6 +14,7 @@ from enginescope.render.load.load_answer import load_answer
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.self_test.self_test_answer import self_test_answer
+from enginescope.render.shapes.shapes_answer import shapes_answer
 from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.store.archive import Store
@@ -26,7 +27,9 @@ from tests.render.runs import measured_run
 (contend_json, *_), (ladder_json, *_) = outputs(contend_answer), outputs(ladder_answer)
 (tune_json, *_), (lottery_json, *_) = outputs(tune_answer), outputs(lottery_answer)
 (load_json, *_), (self_test_json, *_) = outputs(load_answer), outputs(self_test_answer)
+shapes_json, *_ = outputs(shapes_answer)
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
+_SHORT = {"rounds": 3, "visits": 2, "requests": 4}
 #: Requests that mostly sleep: several in one process do not wait for each other.
 SLOW = "fake?latency_us=3000"
 MEASURED = (
@@ -244,6 +247,19 @@ def _load(name: str, flags: str, **options) -> Case:
     )
 
 
+def _shapes(name: str, flags: str = "", file: str = "m.onnx", **options) -> Case:
+    counts = " ".join(f"--{key} {value}" for key, value in _SHORT.items())
+    return stored(
+        f"shapes: {name}",
+        perceptron,
+        f"shapes @/{file} {counts} {flags}",
+        (es.shapes, f"@/{file}", {**_SHORT, **options}),
+        shapes_json,
+        "answer build latency_ms interval items_per_s items_interval value_ms ratio knee cliffs "
+        "time opt opt_shapes notices created command comparison rounds processes changes",
+    )
+
+
 CASES: tuple[Case, ...] = (
     _load("a rate", "--rate 500 --queries 30", rate=500, queries=30),
     _load(
@@ -355,4 +371,16 @@ CASES: tuple[Case, ...] = (
         encode,
         "message load_1min timer_resolution_ms memory_available_bytes",
     ),
+    _shapes(
+        "batch sizes with weights",
+        "--batch 1,2,4 --weight 1=3 --weight 4=1 --gain 5",
+        batch=(1, 2, 4),
+        weights={"1": 3, "4": 1},
+        gain_pct=5,
+    ),
+    _shapes("whole shapes", "--sweep x=1x4,3x4", sweep="x=1x4,3x4"),
+    _shapes("a dimension it does not have", "--sweep seq=1,2", sweep="seq=1,2"),
+    _shapes("one dimension at a time", "--batch 1,2 --sweep n=1,2", batch=(1, 2), sweep="n=1,2"),
+    _shapes("a backend that cannot", "--on fake", on="fake"),
+    _shapes("no such model", file="n.onnx"),
 )

@@ -303,10 +303,6 @@ CASES: tuple[Case, ...] = (
     _compare("a comparison by any of its runs", interleaved, "bbbbbb"),
     _compare("tags of several processes", processes, "before after"),
     _compare("a threshold", pair, "a b", "--threshold 30", threshold_pct=30),
-    *(
-        _compare(f"a threshold of {pct} %", pair, "a b", f"--threshold={pct}", threshold_pct=pct)
-        for pct in (-1.0, float("nan"), 101.0)
-    ),
     _compare("a comparison and another run", beside_a_run, INTERLEAVED),
     _compare("incomparable", precisions, "fp32 fp16"),
     _compare("across", precisions, "fp32 fp16", "--across precision", across=["precision"]),
