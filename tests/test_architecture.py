@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from enginescope.core.process_control import gc_paused
+
 ROOT = Path(__file__).resolve().parents[1] / "src" / "enginescope"
 FILES = sorted(ROOT.rglob("*.py"))
 #: Lines and files of each package; the file says when a number may rise.
@@ -151,6 +153,13 @@ def module_of(path: Path) -> str:
 
 
 MODULES = {module_of(path): path for path in FILES}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees_without_garbage() -> Iterator[None]:
+    """Most of the time of parsing would go into passes over the trees."""
+    with gc_paused():
+        yield
 
 
 @cache

@@ -20,7 +20,7 @@ from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 from tests.faults.ledger import Event, Ledger, check
 
-CELLS = 10
+CELLS = 6
 _MOST_S = 1.5
 _LIMIT_S = 300.0
 _ENDED = re.compile(rb"^(?:enginescope: )?\[(\d+)/\d+\] (.+?): (.*)$", re.MULTILINE)
