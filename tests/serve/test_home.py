@@ -22,7 +22,7 @@ from enginescope.store.machine_records import FLOORS
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days
 from tests.serve.conftest import client_of, wait_for
-from tests.store.test_noise_floors import FLOOR
+from tests.store.test_machine_records import FLOOR
 from tests.suites.made import cell, result
 
 QUIET = 0.0005

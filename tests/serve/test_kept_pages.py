@@ -26,7 +26,7 @@ from enginescope.store.suite_folder import SUITES, SuiteFolder
 from tests.render.page.test_page import Page
 from tests.serve.conftest import client_of, served, wait_for
 from tests.store.stored_runs import a_run, edit
-from tests.store.test_noise_floors import FLOOR
+from tests.store.test_machine_records import FLOOR
 from tests.suites.made import cell, result, timed
 
 HISTORY = "/history?model=resnet.onnx"

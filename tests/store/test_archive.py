@@ -3,82 +3,69 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from enginescope.cli.main import main
+from enginescope.core import sidecar
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Run
+from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.store import run_folder
 from enginescope.store.archive import Store, load_path
+from enginescope.store.machine_records import FLOORS
+from enginescope.store.server_tokens import ServerTokens
+from enginescope.store.suite_folder import SuiteFolder
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
 
-def test_save_load_and_tag(store) -> None:
+def test_a_saved_run_is_a_folder_of_its_id(store) -> None:
     run = a_run()
-    folder = store.save(run, tags=["good", "good"])
-    loaded = store.load(run.id)
+    folder = store.save(run)
     assert folder == store.runs_folder / run.id
-    np.testing.assert_array_equal(loaded.samples[0].values_ms, run.samples[0].values_ms)
-    np.testing.assert_array_equal(loaded.samples[0].warmup_ms, [3.0])
-    assert loaded.tags == ("good",)
-    assert (loaded.job, loaded.created, loaded.outcome) == (run.job, run.created, run.outcome)
     assert load_path(folder).id == load_path(folder / "run.json").id == run.id
-    with pytest.raises(StoreError, match="a run of this id exists"):
-        store.save(run)
     assert [one.name for one in store.runs_folder.iterdir()] == [run.id]
-    assert store.untag(run.id, "good").tags == ()
-    assert store.tag(run.id, "x", "y", "x").tags == ("x", "y")
-    assert store.rows(tag="y")[0].id == run.id
-    assert store.untag("x", "y").tags == ("x",)
-    assert store.rows(tag="y") == ()
-    np.testing.assert_array_equal(store.load("x").samples[0].values_ms, run.samples[0].values_ms)
+    document = json.loads((folder / "run.json").read_text())
+    assert document["schema_version"] == 1
+    assert document["samples"][0]["values_ms"]["npy"].startswith("arrays/")
 
 
-def test_rows_of_an_empty_and_of_a_full_store(store) -> None:
-    assert store.rows() == ()
-    with pytest.raises(StoreError) as caught:
-        store.load("latest")
-    assert "enginescope bench" in (caught.value.hint or "")
+def test_rows_of_a_store(store) -> None:
     store.save(a_run("resnet18.onnx", at=1), tags=["b", "a"])
     store.save(a_run("100%.onnx", at=2, outcome=Outcome(kind=OutcomeKind.CRASHED)))
     newest, oldest = store.rows()
     assert (newest.model, newest.outcome) == ("100%.onnx", "crashed")
     assert (oldest.median_ms, oldest.samples, oldest.tags) == (1.5, 11, ("a", "b"))
-    assert [row.model for row in store.rows(model="resnet")] == ["resnet18.onnx"]
-    assert [row.model for row in store.rows(model="%")] == ["100%.onnx"]
-    assert [row.model for row in store.rows(tag="a")] == ["resnet18.onnx"]
-    assert [row.model for row in store.rows(outcome="crashed")] == ["100%.onnx"]
-    assert len(store.rows(backend="ort")) == 2
-    assert store.rows(backend="trt") == ()
-    assert len(store.rows(limit=1)) == 1
-    run = a_run()
-    store.save(Run(id=run.id, created=run.created, origin="measured", job=run.job))
-    (row,) = (row for row in store.rows() if row.id == run.id)
-    assert (row.median_ms, row.samples, row.metric) == (None, None, None)
+    for wanted, models in (
+        ({"model": "resnet"}, ["resnet18.onnx"]),
+        ({"model": "%"}, ["100%.onnx"]),
+        ({"tag": "a"}, ["resnet18.onnx"]),
+        ({"outcome": "crashed"}, ["100%.onnx"]),
+        ({"backend": "ort"}, ["100%.onnx", "resnet18.onnx"]),
+        ({"backend": "trt"}, []),
+        ({"limit": 1}, ["100%.onnx"]),
+    ):
+        assert [row.model for row in store.rows(**wanted)] == models, wanted
 
 
-@pytest.mark.parametrize("tag", ["latest", "latest~1", "", "a b", "a/b", "-x"])
-def test_what_cannot_be_a_tag(store, tag) -> None:
-    run = a_run()
-    store.save(run, tags=[tag, "good"])  # measured is measured: the run is kept
+def test_what_cannot_be_a_tag(store) -> None:
+    run, wrong = a_run(), ["latest", "latest~1", "", "a b", "a/b", "-x"]
+    store.save(run, tags=[*wrong, "good"])  # measured is measured: the run is kept
     loaded = store.load("good")
     assert loaded.tags == ("good",)
     assert [one.code for one in loaded.notices] == ["W-TAG"]
-    assert loaded.notices[0].evidence == {"tags": [tag]}
-    with pytest.raises(StoreError, match="a tag has no spaces"):
-        store.tag(run.id, tag)
+    assert loaded.notices[0].evidence == {"tags": wrong}
+    for tag in wrong:
+        with pytest.raises(StoreError, match="a tag has no spaces"):
+            store.tag(run.id, tag)
 
 
 def test_delete_and_tag_runs_of_the_store_alone(store, tmp_path) -> None:
     run = a_run()
-    store.save(run)
-    assert store.delete(run.id) == run.id
-    assert store.rows() == ()
-    assert list(store.runs_folder.iterdir()) == []
-    with pytest.raises(StoreError):
-        store.delete(run.id)
     store.save(run)
     folder = Store(tmp_path / "other").save(run)
     for change in (store.delete, store.tag, store.untag):
@@ -123,50 +110,10 @@ def test_a_half_written_run_is_not_seen(store, monkeypatch) -> None:
     assert list(store.runs_folder.iterdir()) == []
 
 
-def test_loading_a_path_needs_no_database_and_the_document_is_plain_json(store) -> None:
-    code = "import sys, enginescope.store.archive; print('sqlalchemy' in sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert shown.stdout.strip() == "False"
-    plain = json.loads((store.save(a_run()) / "run.json").read_text())
-    assert plain["schema_version"] == 1
-    assert plain["samples"][0]["values_ms"]["npy"].startswith("arrays/")
-
-
-def test_names_and_a_long_list_of_candidates(store) -> None:
-    store.save(a_run(id="abc111", at=1), tags=["old", "def"])
-    store.save(a_run(id="abc222", at=2))
-    store.save(a_run(id="def333", at=3), tags=["old"])
-    assert store.load("de").id == "def333"
-    assert store.load("def").id == "abc111"  # a tag says more than a beginning
-    assert (store.load("latest").id, store.load("latest~2").id) == ("def333", "abc111")
-    assert store.load("old").id == "def333"  # the newest with the tag
-    assert store.load(str(store.runs_folder / "abc222")).id == "abc222"
-    with pytest.raises(StoreError, match="2 runs begin with it: abc111, abc222") as caught:
-        store.load("abc")
-    assert caught.value.hint == "give more of the id"
-    for name in ("latest~9", "latest~x", "", "../abc111", ".", ".part-", "\0"):
-        with pytest.raises(StoreError):
-            store.load(name)
-    for number in range(9):
-        store.save(a_run(id=f"aa{number}"))
-    with pytest.raises(StoreError, match=r"9 runs begin with it: aa0, .*, aa7, …"):
-        store.load("aa")
-
-
-@pytest.mark.parametrize(
-    ("name", "near"), [("abc112", "abc111"), ("bac1", "abc1"), ("basline", "baseline")]
-)
-def test_the_nearest_name_is_offered(store, name, near) -> None:
-    store.save(a_run(id="abc111"), tags=["baseline"])
-    with pytest.raises(StoreError, match="there is none in") as caught:
-        store.load(name)
-    assert caught.value.hint == f"did you mean {near}?"
-
-
-@pytest.mark.parametrize("run_id", ["", "../../evil", "a/b", ".part-1", "a" * 65, "a\n"])
-def test_an_id_names_a_folder_of_the_store_and_nothing_else(store, run_id) -> None:
-    with pytest.raises(StoreError, match="an id is up to 64"):
-        store.save(a_run(id=run_id))
+def test_an_id_names_a_folder_of_the_store_and_nothing_else(store) -> None:
+    for run_id in ("", "../../evil", "a/b", ".part-1", "a" * 65, "a\n"):
+        with pytest.raises(StoreError, match="an id is up to 64"):
+            store.save(a_run(id=run_id))
     assert not store.path.exists()
 
 
@@ -275,14 +222,14 @@ def test_several_processes_write_at_once(store) -> None:
     for one in store.path.glob("index*"):  # so that they meet at its creation too
         one.unlink()
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=save_many, args=(store.path, 25)) for _ in range(4)]
+    writers = [context.Process(target=save_many, args=(store.path, 10)) for _ in range(4)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join(120)
     assert [writer.exitcode for writer in writers] == [0] * 4
     rows = store.rows()
-    assert len(rows) == len({row.id for row in rows}) == 101
+    assert len(rows) == len({row.id for row in rows}) == 41
     assert {one.name for one in store.runs_folder.iterdir()} == {row.id for row in rows}
     tags = {f"by-{row.id}" for row in rows if row.id != "feed"} | {"shared"}
     assert set(store.load("feed").tags) == set(rows[0].tags) == tags
@@ -311,3 +258,101 @@ def test_a_writer_that_is_killed_leaves_no_run(store) -> None:
     report = store.reindex()
     assert report.indexed == 1
     assert report.broken[0].reason.startswith("a save that was cut off")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["run.json", "arrays/000.npy"])
+def test_a_pipe_in_place_of_a_file_hangs_no_listing(tmp_path, capsys, name) -> None:
+    store = Store(tmp_path)
+    store.save(a_run(id="good"))
+    folder = store.save(a_run(id="piped"))
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    (tmp_path / "index.sqlite").unlink()
+    assert main(["runs", "--store", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert "good" in shown.out
+    assert "piped was skipped" in shown.err
+    with pytest.raises(FormatError, match=r"is not a file|a pipe or a device"):
+        store.load_id("piped")
+
+
+@pytest.mark.timeout(30)
+def test_a_pipe_in_place_of_another_file_of_the_store_is_an_error(tmp_path) -> None:
+    for name, read in (
+        ("noise-floors.json", FLOORS.read),
+        ("suites/nightly/suite.json", lambda top: SuiteFolder(top / "suites/nightly").plan()),
+        ("server/tokens.json", lambda top: ServerTokens(top).all()),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(FormatError, match="a pipe or a device"):
+            read(tmp_path)
+
+
+def test_no_run_is_called_latest(tmp_path) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(StoreError, match="not latest"):
+        store.save(a_run(id="latest"))
+    store.save(a_run(id="latest2"))
+    packed = store.export("latest2", tmp_path / "one.zip")
+    assert Store(tmp_path / "other").import_zip(packed).id == "latest2"
+    assert store.load("latest").id == "latest2"
+
+
+THREADS = 8
+PROCESSES = 4
+#: Threads take turns as often as they can, so that a race is lost in most processes and not in few.
+SCRIPT = """
+import pathlib, sys, threading
+import enginescope.store.run_folder
+from enginescope.store.archive import Store
+sys.setswitchinterval(1e-6)
+store, begin, failed = Store(pathlib.Path(sys.argv[1])), threading.Barrier(int(sys.argv[2])), []
+def read(run_id):
+    begin.wait()
+    try:
+        store.load_id(run_id)
+    except BaseException as error:
+        failed.append(repr(error))
+threads = [threading.Thread(target=read, args=(f"run{n}",)) for n in range(int(sys.argv[2]))]
+[one.start() for one in threads]
+[one.join() for one in threads]
+print(*failed)
+"""
+
+
+def filled(folder) -> Store:
+    store = Store(folder)
+    for number in range(THREADS):
+        store.save(a_run(id=f"run{number}"))
+    return store
+
+
+def test_eight_cold_threads(tmp_path) -> None:
+    filled(tmp_path)
+    for _ in range(PROCESSES):
+        command = [sys.executable, "-c", SCRIPT, str(tmp_path), str(THREADS)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr[-500:]
+
+
+def test_headers_of_arrays_are_parsed_one_at_a_time(tmp_path, monkeypatch) -> None:
+    store, now, most = filled(tmp_path), [], []
+    real = np.lib.format.read_array_header_1_0
+    sidecar._header_of.cache_clear()
+    lock = threading.Lock()
+
+    def parse(*given, **more):
+        with lock:
+            now.append(1)
+            most.append(len(now))
+        time.sleep(0.01)
+        with lock:
+            now.pop()
+        return real(*given, **more)
+
+    monkeypatch.setattr(np.lib.format, "read_array_header_1_0", parse)
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert len(list(pool.map(store.load_id, store.ids()))) == THREADS
+    assert max(most) == 1

@@ -2,19 +2,20 @@ import json
 import random
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import StoreError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.records.suite.suite import CellRow, CellStatus, Claim, SuiteChange
 from enginescope.store import suite_folder
 from enginescope.store.archive import Store
-from enginescope.store.location import DatabaseUrl
+from enginescope.store.location import VARIABLE, DatabaseUrl, store_folder
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
 from enginescope.store.sql.database import Database
@@ -28,7 +29,7 @@ BACKENDS = (("ort-cpu", None), ("ort-cuda", "fp16"), ("trt", "fp16"))
 def many() -> list:
     chosen = random.Random(7)
     runs = []
-    for number in range(60):
+    for number in range(30):
         backend, precision = chosen.choice(BACKENDS)
         runs.append(
             a_run(
@@ -50,7 +51,7 @@ FILTERS = (
     Filter(),
     Filter(limit=7),
     Filter(limit=7, offset=5),
-    Filter(offset=55),
+    Filter(offset=25),
     Filter(limit=5, offset=100),
     *(Filter(tag=one) for one in ("a", "B", "ä", "", "none")),
     *(Filter(model=one) for one in ("RESNET", "%", "_", "", "äö", "\\", "18.")),
@@ -64,11 +65,10 @@ FILTERS = (
 
 def test_listings(place) -> None:
     store = Store(place)
-    rows = []
     for run in many():
         store.save(run)
     rows = list(store.rows())
-    assert len(rows) == 60
+    assert len(rows) == 30
     assert sorted(rows, key=lambda row: row.id) == sorted(
         select_rows(rows, Filter()), key=lambda row: row.id
     )
@@ -77,6 +77,9 @@ def test_listings(place) -> None:
         assert store.select(wanted) == expected, wanted
         assert Store(place).select(wanted) == expected, wanted
     assert store.notices == ()
+    report = store.reindex()
+    assert (report.indexed, report.broken) == (30, ())
+    assert list(Store(place).rows()) == rows
 
 
 def test_a_run_comes_back_whole(place, tmp_path) -> None:
@@ -85,66 +88,72 @@ def test_a_run_comes_back_whole(place, tmp_path) -> None:
     Store(place).save(run, tags=["two"], files_from=tmp_path)
     again = Store(place)
     loaded = again.load("latest")
-    np.testing.assert_array_equal(loaded.samples[0].values_ms, run.samples[0].values_ms)
-    assert plain(loaded)["job"] == plain(run)["job"]
-    assert loaded.tags == ("one", "two")
     (path,) = again.artifact_paths(run.id)
     assert (path.read_text(), path.parent.parent) == ("log", again.folder_of(run.id))
+    assert loaded.tags == ("one", "two")
+    assert plain(replace(loaded, tags=run.tags, artifacts=run.artifacts)) == plain(run)
     assert again.load(str(again.folder_of(run.id))).id == run.id
     assert again.id_of(str(again.folder_of(run.id))) == run.id
 
 
 def test_names(place) -> None:
     store = Store(place)
-    with pytest.raises(StoreError, match="has 0 runs"):
+    with pytest.raises(StoreError, match="has 0 runs") as caught:
         store.load("latest")
-    for number, run_id in enumerate(("abc1", "abc2", "def")):
-        store.save(a_run(id=run_id, at=number), tags=["t"])
-    assert [store.id_of(one) for one in ("latest", "latest~2", "d", "t")] == [
-        "def",
-        "abc1",
-        "def",
-        "def",
-    ]
-    with pytest.raises(StoreError, match="2 runs begin with it: abc1, abc2"):
+    assert "enginescope bench" in (caught.value.hint or "")
+    runs = {"abc111": ["old", "def"], "abc222": [], "def333": ["old"]}
+    for at, (run_id, tags) in enumerate(runs.items()):
+        store.save(a_run(id=run_id, at=at), tags=tags)
+    # a tag says more than a beginning, and names the newest run that has it
+    named = {"latest": "def333", "latest~2": "abc111", "de": "def333", "def": "abc111"}
+    named |= {"old": "def333", str(store.folder_of("abc222")): "abc222"}
+    assert {name: store.load(name).id for name in named} == named
+    with pytest.raises(StoreError, match="2 runs begin with it: abc111, abc222") as caught:
         store.load("abc")
-    with pytest.raises(StoreError, match="there is none in") as caught:
-        store.load("xyz")
-    assert caught.value.hint
-    with pytest.raises(StoreError, match="a run of this id exists"):
-        store.save(a_run(id="def"))
-    with pytest.raises(StoreError, match="a run of this id exists"):
-        Store(place).save(a_run(id="def"))
-    assert store.load("def").created.endswith("02+00:00")
+    assert caught.value.hint == "give more of the id"
+    for name, near in (("abc112", "abc111"), ("bac111", "abc111"), ("olld", "old")):
+        with pytest.raises(StoreError, match="there is none in") as caught:
+            store.load(name)
+        assert caught.value.hint == f"did you mean {near}?"
+    for name in ("latest~9", "latest~x", "", "../abc111", ".", ".part-", "\0"):
+        with pytest.raises(StoreError):
+            store.load(name)
+    for here in (store, Store(place)):
+        with pytest.raises(StoreError, match="a run of this id exists"):
+            here.save(a_run(id="def333"))
+    assert store.load("def333").created.endswith("02+00:00")
+    for number in range(9):
+        store.save(a_run(id=f"aa{number}"))
+    with pytest.raises(StoreError, match=r"9 runs begin with it: aa0, .*, aa7, …"):
+        store.load("aa")
 
 
 def test_tags(place) -> None:
-    store = Store(place)
-    store.save(a_run(id="abc"), tags=["a"])
+    store, run = Store(place), a_run(id="abc")
+    store.save(run, tags=["a", "a"])
     before = store.folder_of("abc")
-    assert store.tag("abc", "b", "a").tags == ("a", "b")
-    assert store.untag("abc", "a", "none").tags == ("b",)
+    assert store.load("abc").tags == ("a",)
+    assert store.tag("abc", "b", "a", "b").tags == ("a", "b")
+    assert store.untag("b", "a", "none").tags == ("b",)
     again = Store(place)
-    assert again.load("abc").tags == ("b",)
+    assert plain(again.load("abc")) == plain(replace(run, tags=("b",)))
     assert [row.tags for row in again.rows()] == [("b",)]
-    folder = again.folder_of("abc")
-    assert folder == before
-    assert json.loads((folder / "run.json").read_text())["tags"] == ["b"]
+    assert ([row.id for row in again.rows(tag="b")], again.rows(tag="a")) == (["abc"], ())
+    assert again.folder_of("abc") == before
+    assert json.loads((before / "run.json").read_text())["tags"] == ["b"]
     with pytest.raises(StoreError, match="there is none in"):
         store.tag("gone", "b")
 
 
+def at_once(act: Callable[[int], object], count: int) -> None:
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(act, range(count)))
+
+
 def test_tags_given_at_once(place) -> None:
     Store(place).save(a_run(id="abc"))
-    names = [f"t{number}" for number in range(6)]
-    writers = [
-        threading.Thread(target=lambda name=name: Store(place).tag("abc", name)) for name in names
-    ]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
-    assert sorted(Store(place).load("abc").tags) == names
+    at_once(lambda number: Store(place).tag("abc", f"t{number}"), 6)
+    assert sorted(Store(place).load("abc").tags) == [f"t{number}" for number in range(6)]
 
 
 def test_many_save_at_once_into_a_new_store(place) -> None:
@@ -157,11 +166,7 @@ def test_many_save_at_once_into_a_new_store(place) -> None:
         except StoreError as error:
             failures.append(str(error.why))
 
-    writers = [threading.Thread(target=save, args=(number,)) for number in range(6)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    at_once(save, 6)
     assert (failures, len(Store(place).rows())) == (["a run of this id exists"] * 5, 7)
 
 
@@ -180,20 +185,9 @@ def test_one_of_many_sets_the_journal_of_a_new_file(tmp_path, monkeypatch) -> No
         write_ahead(self)
 
     monkeypatch.setattr(Database, "version", seen)
-    monkeypatch.setattr(
-        Database,
-        "write_ahead",
-        lambda self: (set_up.append(self), time.sleep(0.05), write_ahead(self)),
-    )
+    monkeypatch.setattr(Database, "write_ahead", slowly)
     place = DatabaseUrl(f"sqlite:///{tmp_path}/team.db")
-    writers = [
-        threading.Thread(target=Store(place).save, args=(a_run(id=f"run{number}"),))
-        for number in range(4)
-    ]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    at_once(lambda number: Store(place).save(a_run(id=f"run{number}")), 4)
     monkeypatch.undo()
     assert (len(set_up), len(Store(place).rows())) == (1, 4)
 
@@ -205,6 +199,8 @@ def test_delete(place) -> None:
     assert store.delete("abc") == "abc"
     assert store.rows() == ()
     assert not folder.exists()
+    with pytest.raises(StoreError):
+        store.delete("abc")
     store.save(a_run("other.onnx", id="abc"))  # the id is free again
     assert store.load("abc").job.subject.name == "other.onnx"
     assert json.loads((store.folder_of("abc") / "run.json").read_text())["id"] == "abc"
@@ -220,21 +216,10 @@ def test_export_and_import(place, tmp_path) -> None:
     assert store.load("a").id == "abc"
 
 
-def test_reindex(place) -> None:
-    store = Store(place)
-    for run in many():
-        store.save(run)
-    before = store.rows()
-    report = store.reindex()
-    assert (report.indexed, report.broken) == (60, ())
-    assert Store(place).rows() == before
-
-
 def test_check_writable(place, tmp_path) -> None:
     store = Store(place)
     store.check_writable()
     assert store.rows() == ()
-    store = Store(place)
     is_folder = not isinstance(place, DatabaseUrl)
     assert store.path == (place if is_folder else tmp_path / "home" / "enginescope")
     assert isinstance(store.path, Path)
@@ -283,3 +268,15 @@ def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
     with pytest.raises(StoreError, match="its plan is not stored here"):
         store.suites.put_suite("another", SuiteChange(rows=(row,)))
     assert store.suite_lease("another") is None
+
+
+def test_the_argument_goes_first_else_the_platforms_data_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "variable"))
+    assert store_folder(tmp_path / "argument") == tmp_path / "argument"
+    assert store_folder() == tmp_path / "variable"
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert store_folder().name == "enginescope"
+    assert store_folder(Path("~/runs")) == Path.home() / "runs"
+    with pytest.raises(UsageError, match="no_such_user"):
+        store_folder(Path("~no_such_user_here/x"))

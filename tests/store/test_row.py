@@ -1,9 +1,8 @@
 import math
-import tempfile
-from pathlib import Path
 from typing import get_args
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.store.row import Filter, RunOrder, RunRow, row_of, select
 from enginescope.store.sql.database import Index
+from enginescope.store.sql.quick_rows import quick_rows
 from tests.store.stored_runs import a_run
 
 
@@ -63,15 +63,23 @@ FILTER = st.builds(
 )
 
 
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Index:
+    made = Index.in_folder(tmp_path_factory.mktemp("index"))
+    made.prepare()
+    return made
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ROW, unique_by=lambda row: row.id, max_size=12), st.lists(FILTER, max_size=6))
-def test_the_index_and_the_folders_answer_alike(rows, filters) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        index = Index.in_folder(Path(place))
-        index.prepare()
-        index.put(rows)
-        for wanted in (Filter(), *filters):
-            assert index.rows(wanted) == select(rows, wanted), msgspec.to_builtins(wanted)
+def test_the_index_its_quick_reader_and_the_folders_answer_alike(index, rows, filters) -> None:
+    index.replace(rows)
+    names = {row.id for row in rows}
+    for wanted in (Filter(), *filters):
+        expected = select(rows, wanted)
+        assert index.rows(wanted) == expected, msgspec.to_builtins(wanted)
+        found = quick_rows(index._database.file, names, wanted)
+        assert found == expected, msgspec.to_builtins(wanted)
 
 
 def test_a_day_holds_all_its_moments_and_unknown_medians_come_last() -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Phase, R
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.store import run_folder
-from enginescope.store.run_folder import read_run, rewrite, size_of, write_run
+from enginescope.store.run_folder import read_named, read_run, rewrite, scan, size_of, write_run
+from enginescope.store.run_names import PART, run_names
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
 TEXT = st.text(max_size=12)
@@ -108,7 +110,7 @@ RUN = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(RUN)
 def test_what_is_written_is_read(run) -> None:
     with tempfile.TemporaryDirectory() as place:
@@ -228,3 +230,66 @@ def test_the_first_series_that_has_samples(tmp_path) -> None:
         run = read_run(tmp_path, series=asked)
         assert [one.metric for one in run.samples] == metrics
         assert all(one.warmup_ms is None for one in run.samples)
+
+
+def test_names_of_folders_alone(tmp_path) -> None:
+    for name in ("b", "a", ".part-1", ".deleted-2"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    assert run_names(tmp_path) == ("a", "b")
+    assert run_names(tmp_path, PART) == (".part-1",)
+    assert run_names(tmp_path / "none") == ()
+    with pytest.raises(StoreError, match="cannot read"):
+        run_names(tmp_path / "notes.txt")
+
+
+def test_good_and_broken(store) -> None:
+    good, bad = store.save(a_run(id="aaa")), store.save(a_run(id="bbb"))
+    DAMAGE["half"](bad)
+    found = scan(store.runs_folder, ("aaa", "bbb", "gone"))
+    assert [row.id for row in found.rows] == ["aaa"]
+    assert found.rows[0].size_bytes == sum(
+        one.stat().st_size for one in good.rglob("*") if one.is_file()
+    )
+    assert [one.name for one in found.broken] == ["bbb"]
+    assert "not valid JSON" in found.broken[0].reason
+
+
+def test_a_copied_folder_is_another_run_by_name(store) -> None:
+    folder = store.save(a_run(id="aaa"))
+    shutil.copytree(folder, folder.with_name("bbb"))
+    with pytest.raises(FormatError, match="at id: it is 'aaa'") as caught:
+        read_named(folder.with_name("bbb"))
+    assert caught.value.expected == "'bbb'"
+
+
+def test_a_run_that_vanishes_is_not_broken(store, monkeypatch) -> None:
+    folder = store.save(a_run(id="aaa"))
+    read = run_folder.read_run
+
+    def vanish(path, **what):
+        shutil.rmtree(path, ignore_errors=True)
+        return read(path, **what)
+
+    monkeypatch.setattr(run_folder, "read_run", vanish)
+    assert scan(store.runs_folder, ("aaa",)).broken == ()
+    with pytest.raises(StoreError, match="deleted while it was read"):
+        read_named(folder)
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "why"),
+    [
+        *((version, FormatError, "no schema_version") for version in (None, "1", 1.5, True, [])),
+        *((version, FormatError, f"there is no schema {version}") for version in (0, -1)),
+        (9, StoreError, "schema 9, this enginescope reads up to 1"),
+    ],
+)
+def test_a_run_of_another_schema_is_refused(tmp_path, version, kind, why) -> None:
+    write_run(a_run(id="abc"), tmp_path)
+    edit(tmp_path, schema_version=version)
+    before = (tmp_path / "run.json").read_bytes()
+    for use in (read_run, lambda folder: rewrite(folder, tags=("new",))):
+        with pytest.raises(kind, match=why):
+            use(tmp_path)
+    assert (tmp_path / "run.json").read_bytes() == before

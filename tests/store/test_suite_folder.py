@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from enginescope.core.errors import FormatError, StoreError
@@ -24,26 +26,32 @@ def test_rows_come_back_in_the_order_of_the_plan_each_the_last_of_its_cell(tmp_p
     assert folder.result().rows == (again,)
 
 
+ONE, OTHER = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
+
+
+def begun(path: Path) -> SuiteFolder:
+    """A suite of two cells, of which one has ended."""
+    folder = SuiteFolder(path)
+    folder.begin(result([ONE, OTHER]).plan)
+    folder.keep(ONE)
+    return folder
+
+
 def test_half_a_line_is_no_row_and_one_that_lacks_only_its_end_is(tmp_path) -> None:
-    folder = SuiteFolder(tmp_path)
-    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
-    folder.begin(result([a, b]).plan)
-    folder.keep(a)
+    folder = begun(tmp_path)
     with (tmp_path / ROWS).open("ab") as file:  # killed while it wrote
         file.write(b'{"cell":{"key":"b-ort')
-    assert list(folder.rows()) == [a.cell.key]
+    assert list(folder.rows()) == [ONE.cell.key]
     assert folder.result().notices == ()  # as any reader may find it
-    folder.keep(b)  # in its place
-    assert list(folder.rows()) == [a.cell.key, b.cell.key]
+    folder.keep(OTHER)  # in its place
+    assert list(folder.rows()) == [ONE.cell.key, OTHER.cell.key]
     assert folder.result().notices == ()
-    folder = SuiteFolder(tmp_path / "whole")
-    folder.begin(result([a, b]).plan)
-    folder.keep(a)
+    folder = begun(tmp_path / "whole")
     rows = folder.path / ROWS
     rows.write_bytes(rows.read_bytes().rstrip())
-    assert folder.result().rows == (a,)
-    folder.keep(b)
-    assert folder.result() == result([a, b])
+    assert folder.result().rows == (ONE,)
+    folder.keep(OTHER)
+    assert folder.result() == result([ONE, OTHER])
 
 
 @pytest.mark.parametrize(
@@ -58,16 +66,12 @@ def test_half_a_line_is_no_row_and_one_that_lacks_only_its_end_is(tmp_path) -> N
     ],
 )
 def test_a_stray_line_is_named(tmp_path, stray, why) -> None:
-    folder = SuiteFolder(tmp_path)
-    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
-    folder.begin(result([a, b]).plan)
-    for one in (a, b):
-        folder.keep(one)
-        if one is a:
-            with (tmp_path / ROWS).open("ab") as file:
-                file.write(stray + b"\n\n")
+    folder = begun(tmp_path)
+    with (tmp_path / ROWS).open("ab") as file:
+        file.write(stray + b"\n\n")
+    folder.keep(OTHER)
     found = folder.result()
-    assert found.rows == (a, b)
+    assert found.rows == (ONE, OTHER)
     (notice,) = found.notices
     assert notice.code == "W-SUITE-LINE"
     assert f"line 2 of {tmp_path / ROWS} cannot be read (" in notice.message
@@ -75,16 +79,13 @@ def test_a_stray_line_is_named(tmp_path, stray, why) -> None:
 
 
 def test_a_stray_end_stays_what_it_was(tmp_path) -> None:
-    folder = SuiteFolder(tmp_path)
-    a, b = timed(cell("a"), 2.0), timed(cell("b"), 4.0)
-    folder.begin(result([a, b]).plan)
-    folder.keep(a)
+    folder = begun(tmp_path)
     with (tmp_path / ROWS).open("ab") as file:
         file.write(b"merged by hand\nand again")
-    folder.keep(b)
+    folder.keep(OTHER)
     assert b"and again\n{" in (tmp_path / ROWS).read_bytes()
     found = folder.result()
-    assert found.rows == (a, b)
+    assert found.rows == (ONE, OTHER)
     assert "line 2 of " in found.notices[0].message
     assert ", and 1 more: " in found.notices[0].message
 
@@ -115,10 +116,7 @@ def test_suites_are_found_by_name_and_folder(tmp_path) -> None:
 
 
 def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
-    folder = SuiteFolder(tmp_path)
-    a = timed(cell("a"), 2.0)
-    folder.begin(result([a]).plan)
-    folder.keep(a)
+    folder = begun(tmp_path)
     (tmp_path / "suite.json").write_text("{")
     with pytest.raises(FormatError) as caught:
         folder.result()
@@ -127,5 +125,5 @@ def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
     )
     (tmp_path / "suite.json").unlink()
     assert not folder.exists
-    folder.begin(result([a]).plan)
-    assert folder.result().rows == (a,)
+    folder.begin(result([ONE]).plan)
+    assert folder.result().rows == (ONE,)

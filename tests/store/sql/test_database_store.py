@@ -1,4 +1,5 @@
 import io
+import sys
 import traceback
 from pathlib import Path
 from urllib.parse import quote
@@ -23,6 +24,12 @@ def url(tmp_path, monkeypatch) -> DatabaseUrl:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv(VARIABLE, raising=False)
     return DatabaseUrl(f"sqlite:///{tmp_path / 'team.db'}")
+
+
+@pytest.fixture
+def artifact(tmp_path) -> Artifact:
+    (tmp_path / "build.log").write_text("a log")
+    return Artifact(path=str(tmp_path / "build.log"), kind="log")
 
 
 def change(url: DatabaseUrl, statement: str, **values: object) -> None:
@@ -116,7 +123,7 @@ def test_nothing_stored_holds_the_password(postgresql, tmp_path, monkeypatch, ca
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
 
 
-def test_the_url_may_name_a_place_for_artefacts(url, tmp_path, monkeypatch) -> None:
+def test_the_url_may_name_a_place_for_artefacts(url, artifact, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv(ARTIFACTS_VARIABLE, str(tmp_path / "of the environment"))
     named = DatabaseUrl(f"{url.secret_url}?timeout=5&artifacts={quote(str(tmp_path / 'a b'))}")
     assert (named.secret_url, named.artifacts) == (
@@ -124,8 +131,6 @@ def test_the_url_may_name_a_place_for_artefacts(url, tmp_path, monkeypatch) -> N
         str(tmp_path / "a b"),
     )
     assert DatabaseUrl("postgresql://u:p@h/db?artifacts=s3://b/x").secret_url.endswith("@h/db")
-    (tmp_path / "build.log").write_text("a log")
-    artifact = Artifact(path=str(tmp_path / "build.log"), kind="log")
     Store(named).save(a_run(id="abc", artifacts=(artifact,)))
     assert (tmp_path / "a b" / "abc" / "artifacts" / "build.log").is_file()
     monkeypatch.delenv(ARTIFACTS_VARIABLE)
@@ -136,14 +141,12 @@ def test_the_url_may_name_a_place_for_artefacts(url, tmp_path, monkeypatch) -> N
 
 
 @pytest.mark.parametrize("kind", ["folder", "file URL", "memory"])
-def test_artefacts_elsewhere(url, kind, tmp_path, monkeypatch) -> None:
+def test_artefacts_elsewhere(url, artifact, kind, tmp_path, monkeypatch) -> None:
     if kind != "folder":
         pytest.importorskip("fsspec")
     root = tmp_path / "shared"
     where = {"folder": str(root), "file URL": f"file://{root}", "memory": "memory://team/runs"}
     monkeypatch.setenv(ARTIFACTS_VARIABLE, where[kind])
-    (tmp_path / "build.log").write_text("a log")
-    artifact = Artifact(path=str(tmp_path / "build.log"), kind="log")
     Store(url).save(a_run(id="abc", artifacts=(artifact,)))
     monkeypatch.delenv(ARTIFACTS_VARIABLE)  # from now on the store knows
     Store(url).save(a_run(id="def", artifacts=(artifact,)))
@@ -166,21 +169,20 @@ def test_artefacts_elsewhere(url, kind, tmp_path, monkeypatch) -> None:
     assert not (tmp_path / "third").exists()
 
 
-def test_a_save_that_fails_leaves_no_artefacts(url, tmp_path, monkeypatch) -> None:
+def test_a_save_that_fails_leaves_no_artefacts(url, artifact, tmp_path, monkeypatch) -> None:
     root = tmp_path / "shared"
     monkeypatch.setenv(ARTIFACTS_VARIABLE, str(root))
-    (tmp_path / "build.log").write_text("a log")
-    artifact = Artifact(path=str(tmp_path / "build.log"), kind="log")
     monkeypatch.setattr(
         "enginescope.store.sql.database_store.put_rows", lambda *_: (_ for _ in ()).throw(OSError)
     )
     with pytest.raises(OSError):  # noqa: PT011
         Store(url).save(a_run(id="abc", artifacts=(artifact,)))
     assert not (root / "abc").exists()
-    monkeypatch.undo()
 
 
-def test_credentials_of_a_storage_and_its_missing_package_are_said(url, monkeypatch) -> None:
+def test_credentials_of_a_storage_and_its_missing_package_are_said(
+    url, artifact, monkeypatch
+) -> None:
     monkeypatch.setenv(ARTIFACTS_VARIABLE, "s3://key:secret@bucket/x")
     with pytest.raises(UsageError, match="a URL with credentials in it would be stored") as caught:
         Store(url).save(a_run())
@@ -188,8 +190,6 @@ def test_credentials_of_a_storage_and_its_missing_package_are_said(url, monkeypa
     pytest.importorskip("fsspec")
     monkeypatch.setenv(ARTIFACTS_VARIABLE, "no-such-kind://bucket/x")
     monkeypatch.setenv("XDG_DATA_HOME", "/nowhere")
-    (Path(url.secret_url[10:]).parent / "x.log").write_text("x")
-    artifact = Artifact(path=str(Path(url.secret_url[10:]).parent / "x.log"), kind="log")
     with pytest.raises(StoreError, match=r"cannot write .*no-such-kind"):
         Store(url).save(a_run(artifacts=(artifact,)))
 
@@ -207,26 +207,21 @@ def test_a_damaged_run_is_named_and_a_path_that_leads_out_refused(url, tmp_path)
     assert (report.indexed, [one.name for one in report.broken]) == (1, ["abc"])
     assert [row.id for row in store.rows()] == ["def"]
     assert store.delete("abc") == "abc"
-    store = Store(url)
     store.save(a_run(id="abc"))
     change(url, "UPDATE files SET path = '../../evil' WHERE path LIKE 'arrays/000%'")
-    with pytest.raises(FormatError, match="leads out"):
-        store.folder_of("abc")
-    with pytest.raises(FormatError, match="leads out"):
-        store.load("abc")
+    for action in (store.folder_of, store.load):
+        with pytest.raises(FormatError, match="leads out"):
+            action("abc")
     assert not list(tmp_path.rglob("evil"))
 
 
-def test_a_newer_database_is_left_alone(url) -> None:
+def test_a_newer_database_or_one_without_its_driver_is_left_alone(url, monkeypatch) -> None:
     Store(url).save(a_run(id="abc"))
     change(url, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreError, match="version 9999") as caught:
         Store(url).rows()
     assert caught.value.hint == "install a newer enginescope"
-
-
-def test_a_driver_that_is_missing(monkeypatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingDependencyError) as caught:
         Store(DatabaseUrl("postgresql+psycopg://u:secret@127.0.0.1/x")).rows()
     assert caught.value.hint == "pip install 'enginescope[postgres]'"
@@ -257,58 +252,53 @@ def test_a_suite_of_two_machines(url, tmp_path, monkeypatch) -> None:
         assert [one.figure("latency") for one in folder.result().rows] == [2.0, 3.0]
 
 
-def test_a_suite_that_runs_is_left_alone(url) -> None:
-    store = Store(url)
-    one = cell()
+def test_a_suite_that_runs_is_left_alone_and_one_that_is_here_not_read_again(
+    url, monkeypatch
+) -> None:
+    store, one = Store(url), cell()
     folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
+    rows = folder.path / ROWS
     with folder.held():
         folder.begin(result([], cells=(one,)).plan)
         keep_suite(store, folder)
         folder.keep(timed(one, 1.0))
-        before = (folder.path / "cells.jsonl").stat().st_ino
+        before = rows.stat().st_ino
         store.suite_home()
-        assert (folder.path / "cells.jsonl").stat().st_ino == before
+        assert rows.stat().st_ino == before
         keep_suite(store, folder)
     assert len(folder.result().rows) == 1
-
-
-def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
-    store, one = Store(url), cell()
-    folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
-    folder.begin(result([], cells=(one,)).plan)
     for number in (3, 1, 2):
         folder.keep(timed(cell(f"m{number}"), 1.0, ended=f"2026-01-0{number}T00:00:00+00:00"))
     keep_suite(store, folder)
     store.suite_home()
-    before = (folder.path / ROWS).stat()
+    size = rows.stat().st_size
     monkeypatch.setattr("enginescope.store.sql.database_store._fetch", None)
     store.suite_home()
-    assert (folder.path / ROWS).stat().st_size == before.st_size
+    assert rows.stat().st_size == size
 
 
-@pytest.mark.parametrize("bad", ["../out", "{home}/out", ".."])
-def test_an_id_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
+def test_an_id_of_a_database_leads_nowhere(url, tmp_path) -> None:
     store = Store(url)
     store.save(a_run(id="abc"))
-    bad = bad.format(home=tmp_path)
-    out = (store.folder_of("latest").parent / bad).resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "mine").write_text("kept")
-    for table, column in (("files", "run_id"), ("runs", "id")):
-        change(url, f"UPDATE {table} SET {column} = :bad", bad=bad)
-    for action in (store.folder_of, store.delete):
-        with pytest.raises(StoreError, match="an id is up to 64"):
-            action("latest")
-    assert (out / "mine").read_text() == "kept"
+    top = store.folder_of("latest").parent
+    for bad in ("../out", f"{tmp_path}/out", ".."):
+        (top / bad).mkdir(parents=True, exist_ok=True)
+        (top / bad / "mine").write_text("kept")
+        for table, column in (("files", "run_id"), ("runs", "id")):
+            change(url, f"UPDATE {table} SET {column} = :bad", bad=bad)
+        for action in (store.folder_of, store.delete):
+            with pytest.raises(StoreError, match="an id is up to 64"):
+                action("latest")
+        assert (top / bad / "mine").read_text() == "kept"
 
 
-@pytest.mark.parametrize("bad", ["../../out", "{home}/out", "..", ""])
-def test_a_suite_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
+def test_a_suite_of_a_database_leads_nowhere(url, tmp_path) -> None:
     store = Store(url)
     folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
     folder.begin(result([], cells=(cell(),)).plan)
     keep_suite(store, folder)
-    change(url, "UPDATE suites SET name = :bad", bad=bad.format(home=tmp_path))
-    with pytest.raises(StoreError, match="not a folder name"):
-        store.suite_home()
+    for bad in ("../../out", f"{tmp_path}/out", "..", ""):
+        change(url, "UPDATE suites SET name = :bad", bad=bad)
+        with pytest.raises(StoreError, match="not a folder name"):
+            store.suite_home()
     assert [one.parent for one in tmp_path.rglob("suite.json")] == [folder.path]

@@ -1,6 +1,6 @@
 import os
 import sqlite3
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,11 +9,17 @@ import sqlalchemy as sa
 import enginescope
 from enginescope.core.errors import StoreError
 from enginescope.store.row import Filter, row_of
-from enginescope.store.sql import database as database_module
 from enginescope.store.sql import database as module
 from enginescope.store.sql.database import METADATA, RUNS, Index
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
+from enginescope.store.sql.sqlite_file import (
+    FILE,
+    DamagedIndexError,
+    NewerIndexError,
+    companions,
+    is_there,
+    move_away,
+)
 from tests.store.stored_runs import a_run
 
 
@@ -87,29 +93,21 @@ def test_readers_go_on_while_one_writes_many_rows_with_tags(index, tmp_path) -> 
 
 def test_preparing_twice_changes_nothing_and_leaves_nothing(index, monkeypatch, tmp_path) -> None:
     index.put([row_of(a_run())])
-    monkeypatch.setattr(database_module, "upgrade", None)  # and does not ask Alembic
+    monkeypatch.setattr(module, "upgrade", None)  # and does not ask Alembic
     index.prepare()
     assert len(index.rows()) == 1
     assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
 
 
 def test_many_make_it_at_once(tmp_path) -> None:
-    failures = []
+    def make(_: int) -> None:
+        mine = Index.in_folder(tmp_path)
+        mine.prepare()
+        mine.put([row_of(a_run())])
 
-    def make() -> None:
-        try:
-            mine = Index.in_folder(tmp_path)
-            mine.prepare()
-            mine.put([row_of(a_run())])
-        except StoreError as error:
-            failures.append(error)
-
-    makers = [threading.Thread(target=make) for _ in range(8)]
-    for maker in makers:
-        maker.start()
-    for maker in makers:
-        maker.join()
-    assert (failures, len(Index.in_folder(tmp_path).rows())) == ([], 8)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make, range(8)))
+    assert len(Index.in_folder(tmp_path).rows()) == 8
 
 
 def test_a_row_replaces_the_row_of_its_id_or_none(index) -> None:
@@ -138,36 +136,30 @@ def test_a_row_replaces_the_row_of_its_id_or_none(index) -> None:
     assert [(row.id, row.tags) for row in index.rows()] == [("new", ())]
 
 
-@pytest.mark.parametrize("name", ["a?b", "50%", "a#b c", "a%20b"])
-def test_any_folder_name(tmp_path, name) -> None:
-    folder = tmp_path / name
-    index = Index.in_folder(folder)
-    index.prepare()
-    index.put([row_of(a_run())])
-    assert (folder / FILE).is_file()
-    assert [one.name for one in tmp_path.iterdir()] == [name]
+def test_any_folder_name(tmp_path) -> None:
+    names = ["50%", "a b#c", "a%20b", "a?b"]
+    for name in names:
+        index = Index.in_folder(tmp_path / name)
+        index.prepare()
+        index.put([row_of(a_run())])
+        assert (tmp_path / name / FILE).is_file()
+    assert sorted(one.name for one in tmp_path.iterdir()) == names
 
 
 @pytest.mark.parametrize(
-    "statement", ["DROP TABLE runs", "DROP TABLE tags", "ALTER TABLE runs DROP COLUMN gpu"]
-)
-def test_tables_changed_by_hand_are_damage(index, tmp_path, statement) -> None:
-    change(tmp_path, statement)
-    with pytest.raises(DamagedIndexError):
-        index.put([row_of(a_run(tags=("a",)))])
-
-
-@pytest.mark.parametrize(
-    "statement",
+    ("statement", "act"),
     [
-        "DELETE FROM alembic_version",  # the tables are there already
-        "UPDATE alembic_version SET version_num = '0000x'",  # there was no such migration
+        ("DROP TABLE runs", "put"),
+        ("DROP TABLE tags", "put"),
+        ("ALTER TABLE runs DROP COLUMN gpu", "put"),
+        ("DELETE FROM alembic_version", "prepare"),  # the tables are there already
+        ("UPDATE alembic_version SET version_num = '0000x'", "prepare"),  # no such migration
     ],
 )
-def test_a_version_that_does_not_fit_is_damage(index, tmp_path, statement) -> None:
+def test_tables_changed_by_hand_are_damage(index, tmp_path, statement, act) -> None:
     change(tmp_path, statement)
     with pytest.raises(DamagedIndexError):
-        index.prepare()
+        index.prepare() if act == "prepare" else index.put([row_of(a_run(tags=("a",)))])
 
 
 def test_a_newer_index_is_left_alone(index, tmp_path) -> None:
@@ -197,13 +189,12 @@ def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
     # the same again, as a later version will find the one of today
     index.put([row_of(a_run())])
     monkeypatch.setattr(module, "HEAD", "0002")
-    monkeypatch.setattr(database_module, "HEAD", "0002")
     index.prepare()
     assert index.rows() == ()
 
 
 def test_a_locked_index_is_no_damage(index, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(module, "BUSY_TIMEOUT_S", 0.05)
     other = Index.in_folder(tmp_path)
     with index._database.write(), pytest.raises(StoreError, match="locked") as caught:
         other.put([row_of(a_run())])
@@ -226,3 +217,22 @@ def test_another_database_by_url(tmp_path, monkeypatch) -> None:
     index.put([row_of(a_run(tags=("a",)))])
     index.set_aside()
     assert len(index.rows(Filter(tag="a"))) == 1
+
+
+def test_a_database_moves_with_its_companions(tmp_path) -> None:
+    file = tmp_path / "index.sqlite"
+    assert not is_there(file)
+    file.touch()
+    assert not is_there(file)
+    file.write_bytes(b"x")
+    assert is_there(file)
+    for one in (file, companions(file)[1]):
+        one.write_text(one.name)
+    target = move_away(file)
+    assert target.name.startswith("index.damaged-")
+    assert target.read_text() == "index.sqlite"
+    assert companions(target)[1].read_text() == "index.sqlite-wal"
+    assert not file.exists()
+    assert not companions(target)[0].exists()
+    with pytest.raises(StoreError, match="cannot be set aside"):
+        move_away(tmp_path / "none")

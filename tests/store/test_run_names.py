@@ -5,7 +5,40 @@ from pathlib import Path
 import pytest
 
 from enginescope.core.errors import StoreError
-from enginescope.store.run_names import locked
+from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, locked, steps_back
+
+
+@pytest.mark.parametrize(
+    ("is_name", "check", "kind", "names", "others"),
+    [
+        (
+            *(is_id, check_id, "run id", ["7f3ac01944de", "a", "A-b_c.d"]),
+            ["", ".", "..", ".hidden", "a/b", "a b", "a\n", "x" * 65],
+        ),
+        (
+            *(is_tag, check_tag, "tag"),
+            ["v1.2", "größer", "100%", "a-b", "lat", "x" * 128],
+            ["", "latest", "latest~2", "a b", "a\tb", "a/b", "a\\b", "-a", "x" * 129],
+        ),
+    ],
+    ids=["ids", "tags"],
+)
+def test_what_can_be_a_name(is_name, check, kind, names, others) -> None:
+    for name in names:
+        assert is_name(name), name
+        check(name)
+    for name in others:
+        assert not is_name(name), name
+        with pytest.raises(StoreError, match=kind):
+            check(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "back"),
+    [("latest", 0), ("latest~0", 0), ("latest~12", 12), ("latest~", None), ("latest~x", None)],
+)
+def test_steps_back(name, back) -> None:
+    assert steps_back(name) == back
 
 
 def count_up(folder: Path, times: int) -> None:
