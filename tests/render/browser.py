@@ -83,6 +83,7 @@ class Tab:
         """Go to a blank page: with the usual size and media, nothing stored, no events."""
         self.send("Page.navigate", url="about:blank")
         self.send("Emulation.clearDeviceMetricsOverride")
+        self.send("Emulation.setScriptExecutionDisabled", value=False)
         self.send("Emulation.setEmulatedMedia", media="", features=[])
         self.send("Storage.clearDataForOrigin", origin="file://", storageTypes="all")
         self.events.clear()

@@ -15,6 +15,7 @@ from enginescope.serve.app import Taking, application
 from enginescope.serve.configuration import Configuration
 from enginescope.store.archive import Store
 from tests.conftest import missing
+from tests.render.conftest import browser, tab  # noqa: F401 - fixtures
 from tests.store.stored_runs import a_run
 
 #: Long enough, and looked for in every answer.

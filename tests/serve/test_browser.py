@@ -7,18 +7,12 @@ import pytest
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.suite.suite import CellRow, Claim, SuiteChange
 from enginescope.serve.access import Access
-from tests.render.browser import Tab, chromium_tab
+from tests.render.browser import Tab
 from tests.serve.conftest import TOKEN, served
 from tests.store.stored_runs import a_run
 from tests.suites.made import cell, result, timed
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def tab(tmp_path):
-    with chromium_tab(tmp_path / "profile") as made:
-        yield made
 
 
 def visit(tab: Tab, address: str) -> None:
@@ -27,37 +21,10 @@ def visit(tab: Tab, address: str) -> None:
     tab.until(f"location.href.startsWith({json.dumps(address)})")
 
 
-def press(tab: Tab, key: str, code: int, text: str = "") -> None:
-    for kind in ("keyDown", "keyUp"):
-        tab.send(
-            "Input.dispatchKeyEvent",
-            type=kind,
-            key=key,
-            code=key,
-            windowsVirtualKeyCode=code,
-            text=text if kind == "keyDown" else "",
-        )
-
-
 def shown(tab: Tab) -> list[str]:
     return tab.evaluate(
         "[...document.querySelectorAll('#found td:nth-child(1) a')].map((a) => a.textContent)"
     )
-
-
-def test_every_page_is_content(tab, store) -> None:
-    with served(store) as address:
-        for path in (
-            *("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files"),
-            *("/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222"),
-        ):
-            visit(tab, address + path)
-            assert tab.evaluate("document.querySelector('h1, h2').textContent.length") > 0
-            wide = "document.documentElement.scrollWidth <= innerWidth"
-            assert tab.evaluate(wide), path
-        tab.evaluate("1")  # what was reported meanwhile is in
-        assert tab.complaints() == []
-        assert {url for url in tab.requests() if not url.startswith(address)} == set()
 
 
 def test_a_list_follows_what_is_typed(tab, store) -> None:
@@ -66,8 +33,7 @@ def test_a_list_follows_what_is_typed(tab, store) -> None:
         tab.until("typeof htmx === 'object'")
         assert shown(tab) == ["bbb222", "bbb111", "aaa222", "aaa111"]
         tab.evaluate("document.querySelector('input[name=model]').focus()")
-        for letter in "resn":
-            press(tab, letter, ord(letter.upper()), letter)
+        tab.press(*"resn")
         tab.until("document.querySelectorAll('#found tbody tr').length === 2")
         assert shown(tab) == ["aaa222", "aaa111"]
         assert "model=resn" in tab.evaluate("location.search")
@@ -91,9 +57,9 @@ def test_a_job_is_chosen_and_stays_chosen_while_the_page_updates_itself(tab, sto
         second = tab.evaluate(model)
         tab.until("location.search.includes('job=')")
         tab.evaluate("document.querySelector('.jobs tbody tr:not([aria-current]) a').focus()")
-        press(tab, "Enter", 13, "\r")
+        tab.press("Enter")
         tab.until(f"{model} === {json.dumps(first)}")
-        assert tab.evaluate("document.activeElement.textContent") == first
+        tab.until(f"document.activeElement.textContent === {json.dumps(first)}")
         tab.evaluate("history.back()")
         tab.until(f"document.readyState === 'complete' && {model} === {json.dumps(second)}")
         store.save(a_run("another.onnx", id="ccc111", at=9, **failed))
@@ -107,13 +73,13 @@ def test_two_runs_are_chosen_by_keyboard(tab, store) -> None:
         visit(tab, f"{address}/runs?model=resnet")
         tab.until("document.querySelector('[data-compare]').disabled")
         tab.evaluate("document.querySelector('input[name=run]').focus()")
-        press(tab, " ", 32, " ")
+        tab.press(" ")
         assert tab.evaluate("document.querySelector('[data-compare]').disabled")
         tab.evaluate("document.querySelectorAll('input[name=run]')[1].focus()")
-        press(tab, " ", 32, " ")
+        tab.press(" ")
         assert not tab.evaluate("document.querySelector('[data-compare]').disabled")
         tab.evaluate("document.querySelector('[data-compare]').focus()")
-        press(tab, "Enter", 13, "\r")
+        tab.press("Enter")
         tab.until("location.pathname === '/compare'")
         tab.until("document.querySelector('h1') !== null")
         assert "aaa2" in tab.evaluate("document.querySelector('.pages.own').textContent")
@@ -149,16 +115,16 @@ def test_what_is_ticked_and_asked_for_stays_in_the_address(tab, store) -> None:
         assert tab.complaints() == []
 
 
-@pytest.mark.parametrize("width", [1920, 1280, 800, 420])
-def test_the_way_to_compare_is_in_sight(tab, store, width: int) -> None:
+def test_the_way_to_compare_is_in_sight(tab, store) -> None:
     for number in range(60):
         store.save(a_run("many.onnx", id=f"run{number:03}", at=number))
     with served(store) as address:
-        tab.resize(width, 700)
-        visit(tab, f"{address}/runs")
-        box = "document.querySelector('[data-compare]').getBoundingClientRect()"
-        assert tab.evaluate(f"{box}.top > 0 && {box}.bottom <= innerHeight")
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for width in (1920, 1280, 800, 420):
+            tab.resize(width, 700)
+            visit(tab, f"{address}/runs")
+            box = "document.querySelector('[data-compare]').getBoundingClientRect()"
+            assert tab.evaluate(f"{box}.top > 0 && {box}.bottom <= innerHeight"), width
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
 def test_the_page_of_a_suite_that_runs_shows_the_next_row(tab, store) -> None:
@@ -190,9 +156,7 @@ def test_signing_in(tab, store) -> None:
     with served(store, Access(token=TOKEN)) as address:
         visit(tab, address)
         tab.until("location.pathname === '/login' && document.activeElement.id === 'token'")
-        for letter in TOKEN:
-            press(tab, letter, ord(letter.upper()), letter)
-        press(tab, "Enter", 13, "\r")
+        tab.press(*TOKEN, "Enter")
         tab.until("location.pathname === '/' && document.readyState === 'complete'")
         assert tab.evaluate("document.cookie") == ""  # no script can read it
         assert TOKEN not in tab.evaluate("document.documentElement.outerHTML")

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
 import httpx
@@ -20,10 +21,11 @@ from enginescope.serve.kept_runs import NotHereError
 from tests.serve.conftest import TOKEN, served, wait_for
 
 SILENT = 80
+PUSHES = (Access(token=TOKEN), Taking(is_on=True))
 
 
-def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+def connect(address: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=20)
 
 
 def half_a_body(asked: str) -> bytes:
@@ -45,51 +47,44 @@ def is_closed(one: socket.socket) -> bool:
 
 
 @pytest.fixture
-def process(store, tmp_path) -> Iterator[tuple[subprocess.Popen, int]]:
+def process(store, tmp_path) -> Iterator[tuple[subprocess.Popen, str]]:
     (tmp_path / "token").write_text(TOKEN)
     command = [sys.executable, "-m", "enginescope", "serve", "--store", str(store.path)]
     command += ["--port", "0", "--accept-push", "--token-file", str(tmp_path / "token")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as one:
-        said = one.stderr.readline()
-        while not (port := re.search(r"127\.0\.0\.1:(\d+)", said)):
-            said = one.stderr.readline()
+        while not (address := re.search(r"http://127\.0\.0\.1:\d+", one.stderr.readline())):
+            pass
         try:
-            yield one, int(port[1])
+            yield one, address[0]
         finally:
             one.kill()
 
 
-def test_silent_connections_keep_nobody_out(process) -> None:
-    _, port = process
-    with ExitStack() as held:
+@pytest.mark.parametrize("sent", [b"", half_a_body("POST /login")], ids=["silent", "half a form"])
+def test_connections_that_wait_keep_nobody_out(store, sent) -> None:
+    with served(store, *PUSHES) as address, ExitStack() as held:
         for _ in range(SILENT):
-            held.enter_context(connect(port))
-        answer = httpx.get(f"http://127.0.0.1:{port}/login")
-    assert answer.status_code == 200
+            held.enter_context(connect(address)).sendall(sent)
+        time.sleep(0.5 if sent else 0)
+        assert httpx.get(f"{address}/login").status_code == 200
 
 
-def test_a_client_that_leaves_prints_no_traceback(process) -> None:
-    one, port = process
+def test_clients_that_leave_or_send_no_http_print_no_traceback(process) -> None:
+    one, address = process
     for asked in ("POST /api/missing", "POST /login", "PUT /api/runs/new"):
-        with connect(port) as client:
+        with connect(address) as client:
             client.sendall(half_a_body(asked))
             time.sleep(0.2)
-    assert httpx.get(f"http://127.0.0.1:{port}/login").status_code == 200
-    one.send_signal(signal.SIGINT)
-    assert "Traceback" not in one.communicate(timeout=30)[1]
-
-
-def test_a_body_that_is_not_http_prints_no_traceback(process) -> None:
-    one, port = process
+    assert httpx.get(f"{address}/login").status_code == 200
     head = b" /compare HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     for body in (b"no chunk\r\n\r\n", b"PK\x03\x04garbage\r\n\r\n") * 4:
-        with connect(port) as client:
+        with connect(address) as client:
             client.sendall(b"PUT" + head + body)
             assert client.recv(65_536).startswith(b"HTTP/1.1 400")
-        with connect(port) as client:
+        with connect(address) as client:
             client.sendall(b"HEAD" + head + body)
             assert client.recv(65_536) == b""  # an answer to HEAD has no body
-    assert httpx.get(f"http://127.0.0.1:{port}/login").status_code == 200
+    assert httpx.get(f"{address}/login").status_code == 200
     one.send_signal(signal.SIGINT)
     assert "Traceback" not in one.communicate(timeout=30)[1]
 
@@ -97,10 +92,7 @@ def test_a_body_that_is_not_http_prints_no_traceback(process) -> None:
 def test_a_header_has_to_arrive_in_time(store, monkeypatch) -> None:
     monkeypatch.setattr(connections, "HEADER_S", 0.5)
     with served(store) as address, ExitStack() as held:
-        port = int(address.rpartition(":")[2])
-        silent = held.enter_context(connect(port))
-        slow = held.enter_context(connect(port))
-        again = held.enter_context(connect(port))
+        silent, slow, again = (held.enter_context(connect(address)) for _ in range(3))
         again.sendall(b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in again.recv(65_536)
         for one in (slow, again):
@@ -117,54 +109,31 @@ def test_a_header_has_to_arrive_in_time(store, monkeypatch) -> None:
         assert time.monotonic() < end
 
 
-def test_a_body_that_stalls_is_given_up(store, monkeypatch) -> None:
-    monkeypatch.setattr(connections, "STALL_S", 0.5)
-    with (
-        served(store, Access(token=TOKEN), Taking(is_on=True)) as address,
-        connect(int(address.rpartition(":")[2])) as one,
-    ):
-        one.sendall(half_a_body("PUT /api/runs/new"))
-        assert one.recv(65_536).startswith(b"HTTP/1.1 400")
-
-
-def test_half_sent_forms_keep_nobody_out(process) -> None:
-    _, port = process
-    with ExitStack() as held:
-        for _ in range(SILENT):
-            held.enter_context(connect(port)).sendall(half_a_body("POST /login"))
-        time.sleep(0.5)
-        answer = httpx.get(f"http://127.0.0.1:{port}/login")
-    assert answer.status_code == 200
-
-
-def test_a_body_that_arrives_byte_by_byte_is_given_up(store, monkeypatch) -> None:
-    monkeypatch.setattr(connections, "BODY_S", 0.5)
-    with (
-        served(store, Access(token=TOKEN), Taking(is_on=True)) as address,
-        connect(int(address.rpartition(":")[2])) as one,
-    ):
+@pytest.mark.parametrize("limit", ["STALL_S", "BODY_S"], ids=["stalls", "byte by byte"])
+def test_a_body_that_stalls_or_arrives_byte_by_byte_is_given_up(store, monkeypatch, limit) -> None:
+    monkeypatch.setattr(connections, limit, 0.5)
+    with served(store, *PUSHES) as address, connect(address) as one:
         one.sendall(half_a_body("PUT /api/runs/new"))
         one.settimeout(0.1)
-        end, said = time.monotonic() + 10, b""
+        end, said = time.monotonic() + 20, b""
         while not said and time.monotonic() < end:
-            one.sendall(b"x")
+            if limit == "BODY_S":
+                one.sendall(b"x")
             with suppress(TimeoutError):
                 said = one.recv(65_536)
         assert said.startswith(b"HTTP/1.1 400")
 
 
-@pytest.mark.parametrize("asked", [b"", None], ids=["idle", "half sent"])
+@pytest.mark.parametrize("sent", [b"", half_a_body("PUT /api/runs/new")], ids=["idle", "half sent"])
 def test_a_connection_beyond_the_limit_takes_the_place_of_one_that_waits(
-    store, monkeypatch, asked
+    store, monkeypatch, sent
 ) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
-    asked = half_a_body("PUT /api/runs/new") if asked is None else asked
-    with served(store, Access(token=TOKEN), Taking(is_on=True)) as address, ExitStack() as held:
-        port = int(address.rpartition(":")[2])
+    with served(store, *PUSHES) as address, ExitStack() as held:
         opened = []
         for _ in range(3):
-            opened.append(held.enter_context(connect(port)))
-            opened[-1].sendall(asked)
+            opened.append(held.enter_context(connect(address)))
+            opened[-1].sendall(sent)
             time.sleep(0.1)
         assert httpx.get(f"{address}/login").status_code == 200
         wait_for(lambda: is_closed(opened[0]), 5)
@@ -182,22 +151,15 @@ def test_more_requests_than_the_limit_come_again(store, monkeypatch) -> None:
 
     monkeypatch.setattr("enginescope.serve.kept_runs.KeptRuns.run", wait)
     with served(store) as address:
-        waiting = [
-            threading.Thread(
-                target=httpx.get, args=(f"{address}/runs/aaa111/files",), kwargs={"timeout": 30}
-            )
-            for _ in range(2)
-        ]
-        for one in waiting:
-            one.start()
-        try:
-            wait_for(lambda: len(begun) == 2)
-            answer = httpx.get(f"{address}/api")
-            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-        finally:
-            go_on.set()
-            for one in waiting:
-                one.join()
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(2):
+                pool.submit(httpx.get, f"{address}/runs/aaa111/files", timeout=30)
+            try:
+                wait_for(lambda: len(begun) == 2)
+                answer = httpx.get(f"{address}/api")
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            finally:
+                go_on.set()
         assert httpx.get(f"{address}/api").status_code == 200
 
 

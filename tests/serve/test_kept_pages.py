@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import hashlib
 import random
+import re
 import threading
 import time
 import tracemalloc
@@ -11,10 +13,15 @@ from http.client import HTTPConnection
 from itertools import pairwise
 from types import SimpleNamespace
 
+import msgspec
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
+from enginescope.render.page.page import report_page
 from enginescope.serve import kept_pages, kept_runs, list_views, result_pages
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
@@ -164,7 +171,7 @@ def test_memory_stays_flat_whatever_is_asked_for(store, monkeypatch) -> None:
         tracemalloc.start()
         try:
             for at in range(120):
-                if at % 4 == 0:
+                if at % 8 == 0:
                     store.tag("aaa111", f"tag{at % 3}")
                     time.sleep(SETTLED_S)
                 long = f"{at:04}" * 4_000
@@ -337,3 +344,114 @@ def test_kept_runs_are_bounded_and_read_anew_once_they_changed(store, monkeypatc
     assert kept.run("aaa111") is not first
     store.tag("aaa111", "new")
     assert kept.run("aaa111").tags == ("main", "new")
+
+
+def test_a_history_after_a_restart_reads_no_run(store, counted) -> None:
+    time.sleep(SETTLED_S)
+    with client_of(store) as client:
+        first = client.get(HISTORY).text
+    assert counted["run"] == 2
+    with client_of(Store(store.path)) as client:
+        assert client.get(HISTORY).text == first
+    assert counted["run"] == 2
+    edit(store.runs_folder / "aaa222", created="2026-01-02T00:00:00+00:00")
+    time.sleep(SETTLED_S)
+    with client_of(Store(store.path)) as client:
+        client.get(HISTORY)
+    assert counted["run"] == 3  # the one that was changed
+    file = store.path / "server" / "figures.sqlite"
+    assert file.parent.stat().st_mode & 0o077 == 0
+    for damage in (b"not a database" * 500, b""):
+        file.write_bytes(damage)
+        counted["run"] = 0
+        with client_of(Store(store.path)) as client:
+            assert client.get(HISTORY).status_code == 200
+        assert counted["run"] == 2
+
+
+def test_figures_come_back_from_the_disk_as_they_were(store) -> None:
+    values = frozen(np.random.default_rng(1).gamma(9, 0.1, 300))
+    store.save(a_run("resnet.onnx", at=9, samples=(Samples(metric="latency", values_ms=values),)))
+    time.sleep(SETTLED_S)
+    rows = store.rows(model="resnet")
+    read = [kept_runs.KeptFigures(KeptRuns(store)).read(rows, "latency") for _ in range(2)]
+    first, again = (msgspec.to_builtins(one.figures) for one in read)
+    assert first == again
+    assert read[1].figures[0].interval is not None
+
+
+def test_stored_figures_are_bounded_and_shown_where_they_cannot_be(
+    tmp_path, store, monkeypatch
+) -> None:
+    monkeypatch.setattr(kept_runs, "MOST_STORED", 3)
+    (row, *_) = store.rows(model="resnet")
+    (figure,) = kept_runs.KeptFigures(KeptRuns(store)).read([row], "latency").figures
+    file = kept_runs.FigureFile(tmp_path / "new" / "figures.sqlite")
+    for key in "abcde":
+        file.keep({key: figure})
+    assert sorted(file.find("abcde")) == ["c", "d", "e"]
+    assert file.find("abcde")["c"].value == figure.value
+    (tmp_path / "file").write_text("no folder")
+    for place in (tmp_path / "file" / "figures.sqlite", tmp_path):
+        file = kept_runs.FigureFile(place)
+        file.keep({"a": figure})
+        assert file.find("a") == {}
+
+
+def test_kept_figures_are_bounded_and_share_what_is_equal(store, monkeypatch) -> None:
+    rows = store.rows(model="resnet")
+    kept = kept_runs.KeptFigures(KeptRuns(store))
+    one, two = kept.read(rows, "latency").figures
+    assert one.run.environment is two.run.environment
+    assert one.run.job is two.run.job
+    size = kept._figures.size
+    monkeypatch.setattr(kept_runs, "MOST_FIGURE_BYTES", size)
+    kept.read(store.rows(), "latency")
+    assert kept._figures.size <= size
+    assert len(kept._figures) < len(store.rows())
+
+
+REPORTS = ("/runs/aaa111", "/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222")
+
+
+def script_of(text: str) -> str:
+    (address,) = re.findall(r'<script src="(/static/[^"]+)"></script>', text)
+    return address
+
+
+def test_reports_share_one_script_that_is_compressed_and_kept(client) -> None:
+    pages = [client.get(address).text for address in REPORTS]
+    (address,) = {script_of(text) for text in pages}
+    for text in pages:
+        assert len(text) < 300_000
+        assert not re.findall(r"<script>", text)
+    answer = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    assert int(answer.headers["content-length"]) < 340_000
+    assert "immutable" in answer.headers["cache-control"]
+    assert hashlib.sha256(answer.content).hexdigest()[:16] in address
+    plain = client.get(address, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.content == answer.content
+    assert plain.headers["etag"] != answer.headers["etag"]
+    for kept in (address, "/static/page.css"):
+        tag = client.get(kept).headers["etag"]
+        answer = client.get(kept, headers={"If-None-Match": tag})
+        assert (answer.status_code, answer.content) == (304, b"")
+        assert client.get(kept, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_scripts_are_of_this_version_or_in_exported_pages(client, store) -> None:
+    assert client.get("/static/pages-0123456789abcdef.js").status_code == 404
+    page = report_page([RunView(store.load_id("aaa111"))]).decode()
+    assert not re.findall(r"<script src=", page)
+    assert "&#39;sha256-" in page
+    assert len(page) > 800_000
+
+
+def test_styles_are_whole(client) -> None:
+    text = client.get("/static/page.css").text
+    assert ':root[data-theme="dark"]' in text
+    assert ".pages a[aria-current]" in text
+    assert "&" not in text.replace("&:", "")
+    assert ".pages a[aria-current]" in client.get("/runs/aaa111").text.partition("<body>")[2]

@@ -37,9 +37,8 @@ WAYS = (
 
 @pytest.fixture
 def secret(store) -> None:
-    (store.path.parent / "secret.txt").write_text(SECRET)
-    (store.path / "secret.txt").write_text(SECRET)
-    (store.runs_folder / "secret.txt").write_text(SECRET)
+    for folder in (store.path.parent, store.path, store.runs_folder):
+        (folder / "secret.txt").write_text(SECRET)
 
 
 FORMS = (
@@ -77,6 +76,10 @@ def test_a_linked_run_record_or_file_is_none(client, store, tmp_path) -> None:
     for address in ("/runs/link01", "/runs/link01/files", "/runs/link01/archive"):
         assert client.get(address).status_code == 404
     assert client.get("/compare?run=aaa111&run=link01").status_code == 404
+    document = store.runs_folder / "bbb111" / "run.json"
+    document.rename(tmp_path / "run.json")
+    document.symlink_to(tmp_path / "run.json")
+    assert client.get("/runs/bbb111").status_code == 404
     (tmp_path / "secret.txt").write_text(SECRET)
     log = store.runs_folder / "aaa111" / "artifacts" / "build.log"
     log.unlink()
@@ -87,16 +90,9 @@ def test_a_linked_run_record_or_file_is_none(client, store, tmp_path) -> None:
     assert SECRET.encode() not in client.get("/runs/aaa111/archive").content
 
 
-def test_a_linked_record_is_none(client, store, tmp_path) -> None:
-    document = store.runs_folder / "aaa222" / "run.json"
-    document.rename(tmp_path / "run.json")
-    document.symlink_to(tmp_path / "run.json")
-    assert client.get("/runs/aaa222").status_code == 404
-
-
+@pytest.mark.usefixtures("secret")
 @pytest.mark.parametrize("path", ["../../../secret.txt", "/etc/passwd", "../aaa222/run.json"])
-def test_a_record_that_names_a_file_elsewhere(client, store, path) -> None:
-    (store.path.parent / "secret.txt").write_text(SECRET)
+def test_a_record_that_names_a_file_or_an_array_elsewhere(client, store, path) -> None:
     folder = store.runs_folder / "aaa111"
     document = json.loads((folder / "run.json").read_text())
     document["artifacts"][0]["path"] = path
@@ -105,11 +101,6 @@ def test_a_record_that_names_a_file_elsewhere(client, store, path) -> None:
         answer = client.get(f"/runs/aaa111/files/{written}")
         assert answer.status_code == 404
         assert SECRET not in answer.text
-
-
-def test_an_array_elsewhere(client, store) -> None:
-    folder = store.runs_folder / "aaa111"
-    document = json.loads((folder / "run.json").read_text())
     document["samples"][0]["values_ms"] = {"npy": "../aaa222/arrays/000.npy"}
     edit(folder, **document)
     assert client.get("/runs/aaa111").status_code == 500

@@ -6,7 +6,8 @@ import os
 import shutil
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import httpx
@@ -102,14 +103,16 @@ def test_a_run_that_cannot_be_sent_holds_up_no_other(server, store, team, capsys
     assert {row.id for row in team.rows()} == {"aaa111", "bbb222"}
 
 
-@pytest.mark.parametrize("place", ["no token", "wrong token"])
-def test_without_the_token(server, store, team, monkeypatch, capsys, place) -> None:
-    monkeypatch.delenv("ENGINESCOPE_TOKEN", raising=False)
-    if place == "wrong token":
-        monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN + "x")
+@pytest.mark.parametrize(
+    ("token", "why"), [("", "is needed"), (f"{TOKEN}x", "is not the server's")]
+)
+def test_without_the_token(server, store, team, monkeypatch, capsys, token, why) -> None:
+    monkeypatch.setenv("ENGINESCOPE_TOKEN", token)
+    if not token:
+        monkeypatch.delenv("ENGINESCOPE_TOKEN")
     assert push(server, store) == 2
     shown = capsys.readouterr().err
-    assert ("is not the server's" if place == "wrong token" else "is needed") in shown
+    assert why in shown
     assert TOKEN not in shown
     assert team.rows() == ()
 
@@ -130,40 +133,23 @@ def test_a_server_that_only_shows(store, team, capsys) -> None:
 def test_no_server_there(store, capsys) -> None:
     assert push("http://127.0.0.1:9", store) == 2
     assert "is it running there" in capsys.readouterr().err
-    for url in (
-        "ftp://x",
-        "127.0.0.1:80",
-        "http://u:secret@127.0.0.1",
-        "http://[::1",
-        "http://x:y",
-    ):
+    wrong = "ftp://x 127.0.0.1:80 http://u:secret@127.0.0.1 http://[::1 http://x:y"
+    for url in wrong.split():
         assert push(url, store) == 2
         assert "secret" not in capsys.readouterr().err.replace(url, "")
 
 
-class Sent:
-    """Raw requests to the server."""
+@pytest.fixture
+def sent(server) -> Callable[..., tuple[int, dict]]:
+    """Return what sends a raw request, and gives its status and answer."""
 
-    def __init__(self, address: str) -> None:
-        self._client = httpx.Client(
-            base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30
-        )
-
-    def put(self, run_id: str, data: object, kind: str = "application/zip") -> tuple[int, dict]:
-        answer = self._client.put(
-            f"/api/runs/{run_id}", content=data, headers={"Content-Type": kind}
-        )
+    def put(run_id: str, data: object, kind: str = "application/zip") -> tuple[int, dict]:
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": kind}
+        url = f"{server}/api/runs/{run_id}"
+        answer = httpx.put(url, content=data, headers=headers, timeout=30)
         return answer.status_code, answer.json() if answer.content else {}
 
-    def close(self) -> None:
-        self._client.close()
-
-
-@pytest.fixture
-def sent(server):
-    made = Sent(server)
-    yield made
-    made.close()
+    return put
 
 
 def zipped(tmp_path, run_id: str, **changes: object) -> bytes:
@@ -179,26 +165,17 @@ def zipped(tmp_path, run_id: str, **changes: object) -> bytes:
 
 def test_it_is_taken_once(sent, team, tmp_path) -> None:
     data = zipped(tmp_path, "one")
-    assert sent.put("one", data) == (201, {"stored": "one"})
+    assert sent("one", data) == (201, {"stored": "one"})
     team.tag("one", "kept")
-    assert sent.put("one", data) == (200, {"there": "one"})
-    assert sent.put("one", b"not even a zip") == (200, {"there": "one"})
+    assert sent("one", data) == (200, {"there": "one"})
+    assert sent("one", b"not even a zip") == (200, {"there": "one"})
     assert team.load("one").tags == ("kept",)
 
 
-def test_many_send_the_same_at_once(server, team, tmp_path) -> None:
-    data, found = zipped(tmp_path, "one"), []
-
-    def send() -> None:
-        one = Sent(server)
-        found.append(one.put("one", data))
-        one.close()
-
-    senders = [threading.Thread(target=send) for _ in range(6)]
-    for one in senders:
-        one.start()
-    for one in senders:
-        one.join()
+def test_many_send_the_same_at_once(sent, team, tmp_path) -> None:
+    data = zipped(tmp_path, "one")
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: sent("one", data), range(6)))
     assert sorted(code for code, _ in found) == [200] * 5 + [201]
     assert [row.id for row in team.rows()] == ["one"]
 
@@ -235,7 +212,7 @@ def test_what_is_no_run_is_refused_whole(sent, team, tmp_path) -> None:
         (iter([bytes(100_000)] * 3), 413, "more than 200,000 bytes"),
         (iter([bytes(1_000_000)] * 30), 413, "more than 200,000 bytes"),
     ):
-        found, answer = sent.put("one", data)
+        found, answer = sent("one", data)
         assert (found, why in answer["error"]) == (status, True), answer
         assert str(tmp_path) not in answer["error"]
     assert team.rows() == ()
@@ -246,11 +223,11 @@ def test_what_is_no_run_is_refused_whole(sent, team, tmp_path) -> None:
 def test_what_is_no_run_of_this_version_is_refused(sent, team, tmp_path) -> None:
     data = zipped(tmp_path, "one")
     for run_id in ("..%2f..%2fx", "-x", ".part-1", "a b", "x" * 65, "%00"):
-        assert sent.put(run_id, data)[0] in (400, 404), run_id
+        assert sent(run_id, data)[0] in (400, 404), run_id
     for kind in ("text/plain", "multipart/form-data", "application/zip; x=1"):
-        assert sent.put("one", data, kind)[0] == 415
+        assert sent("one", data, kind)[0] == 415
     assert team.rows() == ()
-    status, answer = sent.put("one", zipped(tmp_path, "one", schema_version=99))
+    status, answer = sent("one", zipped(tmp_path, "one", schema_version=99))
     assert status == 409
     assert "schema 99" in answer["error"]
 

@@ -56,17 +56,13 @@ def test_each_scope_allows_its_own(store, tokens, tmp_path) -> None:
         assert client.get("/runs").headers["location"] == "/login"
 
 
-def test_the_file_does_not_hold_the_token_and_is_private(tokens) -> None:
-    token = tokens.create("ci", ("push",), timedelta(days=1))
-    text = tokens.file.read_text()
-    assert token not in text
-    assert token.removeprefix("es_") not in text
-    assert tokens.file.stat().st_mode & 0o077 == 0
-    assert tokens.file.parent.stat().st_mode & 0o077 == 0
-
-
-def test_a_token_ends_when_it_expires_or_is_revoked(store, tokens, monkeypatch) -> None:
+def test_a_token_is_not_in_its_file_and_ends_when_it_expires_or_is_revoked(
+    store, tokens, monkeypatch
+) -> None:
     short = tokens.create("short", ("read",), timedelta(hours=1))
+    assert short.removeprefix("es_") not in tokens.file.read_text()
+    for private in (tokens.file, tokens.file.parent):
+        assert private.stat().st_mode & 0o077 == 0
     other = tokens.create("other", ("read",), None)
     with client_of(store, Access(named=tokens)) as client:
         cookie = client.post("/login", data={"token": short}).cookies[COOKIE]
@@ -172,9 +168,7 @@ def test_records_of_pushes_survive_kills_and_stay_small(tmp_path, monkeypatch) -
     monkeypatch.setattr(uploads, "MOST_BYTES", 1_000)
     log = uploads.PushLog(tmp_path)
     for at in range(200):
-        log.add(
-            uploads.Push(at="", token="ci", address="", run=f"r{at}", status=201, result="stored")
-        )
+        log.add(replace(push, at="", address="", run=f"r{at}"))
     assert sum(one.stat().st_size for one in log.file.parent.iterdir()) < 2_500
     runs = [one.run for one in log.newest()]
     assert runs == [f"r{at}" for at in range(199, 199 - len(runs), -1)]
@@ -226,19 +220,18 @@ def test_mistakes_on_the_command_line(store, tokens, capsys, words, why) -> None
     assert why in capsys.readouterr().err
 
 
-def test_expired_or_missing_tokens_have_a_next_step(store, capsys, tokens) -> None:
+def test_options_before_the_verb_and_expired_or_missing_tokens_have_a_next_step(
+    store, capsys, tokens
+) -> None:
     """It said "one of: " and named none."""
     assert tokens_of("revoke", "ada", store=store) == 2
     assert "enginescope serve tokens create makes one" in capsys.readouterr().err
     tokens.create("old", ("read",), timedelta(seconds=-1))
     assert main(["serve", "--store", str(store.path), "--port", "0"]) == 2
     assert "have expired" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("option", "value"), [("--host", "0.0.0.0"), ("--store", "elsewhere")])
-def test_an_option_before_the_verb_is_not_ignored(capsys, option, value) -> None:
-    assert main(["serve", option, value, "tokens", "list"]) == 2
-    assert f"{option} before a verb of serve" in capsys.readouterr().err
+    for option, value in (("--host", "0.0.0.0"), ("--store", "elsewhere")):
+        assert main(["serve", option, value, "tokens", "list"]) == 2
+        assert f"{option} before a verb of serve" in capsys.readouterr().err
 
 
 def test_a_file_of_a_newer_enginescope(tokens) -> None:

@@ -10,21 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from enginescope.analysis.verdicts.history import histories
+from enginescope.cli.main import main
 from enginescope.core.record import replace
 from enginescope.records.run.run import Run
 from enginescope.serve import webhooks as module
 from enginescope.serve.access import Access
-from enginescope.serve.app import Taking, application
+from enginescope.serve.app import Taking
 from enginescope.serve.configuration import Configuration, WebhookPart
-from enginescope.serve.connections import server as server_of
 from enginescope.serve.webhooks import ToldChange, as_told, history_key, is_news, read_memory
 from enginescope.store.archive import Store
 from tests.analysis.historic_runs import over_days
-from tests.serve.conftest import TOKEN, wait_for
+from tests.serve.conftest import TOKEN, served, wait_for
 from tests.store.stored_runs import a_run
 
 SECRET = "a-secret-of-the-team"
@@ -63,9 +62,6 @@ class Receiver:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}{PATH}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def messages(self) -> list[dict[str, Any]]:
-        return [json.loads(body) for _, body in self.got]
 
     def close(self) -> None:
         self.answers.set()
@@ -112,32 +108,19 @@ def memory(team: Store) -> Any:
 @contextmanager
 def watched(team: Store, part: WebhookPart, said: list[str] | None = None) -> Iterator[str]:
     """A server with a webhook, once it has looked at what there is."""
-    import socket
-
-    configuration, say = Configuration(webhook=(part,)), (said if said is not None else []).append
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = application(team, Access(token=TOKEN), Taking(is_on=True), configuration, say=say)
-        server = server_of(app, log_level="error")
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        wait_for(lambda: server.started and memory(team) is not None, 60)
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = server.force_exit = True
-            thread.join(timeout=10)
+    say = (said if said is not None else []).append
+    shown = (Access(token=TOKEN), Taking(is_on=True), Configuration(webhook=(part,)))
+    with served(team, *shown, say=say) as address:
+        wait_for(lambda: memory(team) is not None, 60)
+        yield address
 
 
 def push(address: str, runs: Sequence[Run], folder: Path) -> None:
     place = Store(folder / "own")
-    for run in runs:
-        place.save(run)
-        data = place.export(run.id, folder / f"{run.id}.zip").read_bytes()
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/zip"}
-        answer = httpx.put(
-            f"{address}/api/runs/{run.id}", content=data, headers=headers, timeout=30
-        )
-        assert answer.status_code == 201
+    save(place, runs)
+    (folder / "token").write_text(TOKEN)
+    words = [*(run.id for run in runs), "--token-file", str(folder / "token")]
+    assert main(["runs", "push", address, *words, "--store", str(place.path)]) == 0
 
 
 def test_a_change_of_level_is_told_once_and_signed(team, receiver, tmp_path) -> None:
@@ -179,7 +162,7 @@ def test_it_is_sent_again_until_it_is_taken(team, receiver, tmp_path) -> None:
     with watched(team, hook(team, receiver.url), said) as address:
         push(address, AFTER, tmp_path)
         wait_for(lambda: bool(memory(team).told), 60)
-    found = receiver.messages()
+    found = [json.loads(body) for _, body in receiver.got]
     assert len(found) >= 4
     assert len({(one["id"], one["run"]) for one in found[:4]}) == 1  # a redirect is not followed
     assert "500" in said[0]

@@ -137,6 +137,9 @@ def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
         assert (width, alike) == (width, [])
     told = [one for one in tab.complaints() if one.get("level") != "verbose"]
     assert [one for one in told if "404" not in str(one)] == []
+    origin = "/".join(pages[name].split("/")[:3])
+    assert [one for one in tab.requests() if not one.startswith(origin)] == []
+    assert tab.evaluate("document.querySelector('h1, h2').textContent.length") > 0
 
 
 def test_a_long_name_in_the_answer_of_a_section_wraps(tab, pages) -> None:
