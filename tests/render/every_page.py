@@ -73,13 +73,12 @@ def suite() -> SuiteResult:
 
 def write_pages(folder: Path) -> dict[str, Path]:
     """Write a page of each kind; return them by their names."""
-    third = network_a(1).run("third")
     made = {
         "plan": plan_page(PLAN),
         "report": report(measured_run(trace=trace([2.0] * 6))),
         "reports": report(),
         "comparison": comparison(run_a(), run_b()),
-        "three-sides": comparison(run_a(), run_b(), third),
+        "three-sides": comparison(run_a(), run_b(), network_a(1).run("third")),
         "suite": suite_page(suite()),
     }
     for name, page in made.items():

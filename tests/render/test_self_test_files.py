@@ -71,8 +71,7 @@ TEST = SelfTest(
 
 
 def test_the_answer_is_the_difference_that_is_found() -> None:
-    expected = "a difference of 2.1 % in 95 of 100 cases (95 % CI 1.6 … 2.9 %)"
-    assert expected in answer_text(TEST)
+    assert "a difference of 2.1 % in 95 of 100 cases (95 % CI 1.6 … 2.9 %)" in answer_text(TEST)
     assert "(95 % CI 1.6 … over 100 %)" in answer_text(replace(TEST, smallest_high_pct=None))
     none = replace(TEST, smallest_pct=None, smallest_low_pct=None, smallest_high_pct=None)
     assert "miss even a difference of 100 %" in answer_text(none)
@@ -96,8 +95,7 @@ def test_tables() -> None:
     first, *_, last = curve_table(TEST).rows
     assert first == ("none", "1.2 %", "0.0 … 4.2 %", "60.0 %", "0.0 %", "60")
     assert last[:3] == ("4.2 %", "100.0 %", "96.0 … 100.0 %")
-    verdicts = [row[-1] for row in comparison_table(TEST).rows]
-    assert verdicts == [
+    assert [row[-1] for row in comparison_table(TEST).rows] == [
         "no difference above 1.0 %",
         "faster (false)",
         "inconclusive",

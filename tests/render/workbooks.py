@@ -58,8 +58,7 @@ def _rows(sheet: ElementTree.Element, texts: list[str]) -> list[list[Cell | None
     for row in sheet.iter(_tag("row")):
         cells: list[Cell | None] = []
         for one in row:
-            column = _column(one.get("r") or "")
-            cells += [None] * (column - len(cells))
+            cells += [None] * (_column(one.get("r") or "") - len(cells))
             cells.append(_cell(one, texts))
         found.append(cells)
     return found

@@ -131,8 +131,7 @@ def test_a_wrong_cookie_or_one_of_a_week_ago(locked, monkeypatch) -> None:
     monkeypatch.undo()
     head, _, signature = cookie.rpartition(".")
     for forged in (f"{head}.{signature[::-1]}", f"out.{head.partition('.')[2]}.{signature}"):
-        forged_header = {"Cookie": f"{COOKIE}={forged}"}
-        assert locked.get("/runs", headers=forged_header).status_code == 303
+        assert locked.get("/runs", headers={"Cookie": f"{COOKIE}={forged}"}).status_code == 303
 
 
 def test_a_cookie_is_no_leave_to_write(store) -> None:

@@ -43,8 +43,7 @@ def team(tmp_path) -> Store:
     }
     for number, (tag, (level, count)) in enumerate(levels.items()):
         for at in range(count):
-            seed = 10 * number + at
-            made.save(process(level * (1 + at / 2_000), seed=seed), tags=[tag])
+            made.save(process(level * (1 + at / 2_000), seed=10 * number + at), tags=[tag])
     return made
 
 
@@ -119,8 +118,7 @@ def test_it_is_computed_again_when_the_store_has_changed_and_not_before(team, mo
     monkeypatch.setattr(module, "gate_runs", counted)
     newer = GatePart(name="newer", baseline=("main",), current=("next",))
     with client_of(team, None, None, Configuration(gate=(newer,))) as client:
-        before = {client.get("/gate/newer.json").status_code for _ in range(5)}
-        assert before == {409}
+        assert {client.get("/gate/newer.json").status_code for _ in range(5)} == {409}
         first = len(computed)
         assert client.get("/gate/newer.json").status_code == 409
         assert len(computed) - first <= 1  # right after a change, what is known may be too old

@@ -300,8 +300,7 @@ def test_every_page_shows_a_change_at_once(store) -> None:
         key = store.load("aaa111").environment.comparable_key()
         for scatter_pct in (40.0, 20.0):
             before = client.get(COMPARE).text
-            floor = replace(FLOOR, environment=key, scatter_pct=scatter_pct)
-            FLOORS.record(store.path, floor)
+            FLOORS.record(store.path, replace(FLOOR, environment=key, scatter_pct=scatter_pct))
             assert client.get(COMPARE).text != before
             settle()
         settle()
@@ -435,8 +434,7 @@ def test_reports_share_one_script_that_is_compressed_and_kept(client) -> None:
     assert plain.content == answer.content
     assert plain.headers["etag"] != answer.headers["etag"]
     for kept in (address, "/static/page.css"):
-        tag = client.get(kept).headers["etag"]
-        answer = client.get(kept, headers={"If-None-Match": tag})
+        answer = client.get(kept, headers={"If-None-Match": client.get(kept).headers["etag"]})
         assert (answer.status_code, answer.content) == (304, b"")
         assert client.get(kept, headers={"If-None-Match": '"other"'}).status_code == 200
 

@@ -133,8 +133,7 @@ def test_a_server_that_only_shows(store, team, capsys) -> None:
 def test_no_server_there(store, capsys) -> None:
     assert push("http://127.0.0.1:9", store) == 2
     assert "is it running there" in capsys.readouterr().err
-    wrong = "ftp://x 127.0.0.1:80 http://u:secret@127.0.0.1 http://[::1 http://x:y"
-    for url in wrong.split():
+    for url in "ftp://x 127.0.0.1:80 http://u:secret@127.0.0.1 http://[::1 http://x:y".split():
         assert push(url, store) == 2
         assert "secret" not in capsys.readouterr().err.replace(url, "")
 

@@ -228,8 +228,7 @@ def test_a_change_that_moves_is_the_same_change() -> None:
     told = as_told(history, change)
     assert not is_news(history, change, told)
     for places in (-4, -1, 0, 3, 4, 6):
-        point = history.points[change.at - places]
-        earlier = ToldChange(created=point.created, is_worse=True)
+        earlier = ToldChange(created=history.points[change.at - places].created, is_worse=True)
         assert is_news(history, change, earlier) is (places > 3), places
     back = ToldChange(created=history.points[change.at - 2].created, is_worse=False)
     assert is_news(history, change, back)

@@ -33,8 +33,7 @@ ANSWERED = Answer(
 
 
 def test_warnings_stand_first_and_details_are_folded(capsys) -> None:
-    page = written_page(ANSWERED).decode()
-    for text in (page, answer_markdown(ANSWERED).decode()):
+    for text in (written_page(ANSWERED).decode(), answer_markdown(ANSWERED).decode()):
         assert text.index("W-ONE") < text.index("I-SAID")
     assert answer_markdown(replace(ANSWERED, tables=(), notices=())) == b"### enginescope: yes\n"
     table, folded = answer_markdown(ANSWERED).decode().split("<details>")
@@ -63,8 +62,7 @@ def test_a_narrow_terminal_leaves_columns_out_and_shortens_names() -> None:
 
 
 def test_sections_of_a_page_have_anchors_of_their_own() -> None:
-    three = replace(ANSWERED, tables=(NAMES, NAMES, NAMES), leads=False)
-    page = written_page(three).decode()
+    page = written_page(replace(ANSWERED, tables=(NAMES, NAMES, NAMES), leads=False)).decode()
     for anchor in ("layers", "layers-1", "layers-2"):
         assert page.count(f'<section id="{anchor}"') == 1
 

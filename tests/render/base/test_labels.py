@@ -56,9 +56,7 @@ def test_a_long_label_is_told_apart_by_its_name() -> None:
     found = told_apart(["ort-cuda", f"trt:fp16@old?{LONG}", "trt:fp16", "trt:fp16@new?a=1"], 34)
     assert found.labels == ("ort-cuda", "trt:fp16@old?…", "trt:fp16", "trt:fp16@new?a=1")
     assert found.shared == f"options of trt:fp16@old: {SAID}"
-    alike = (f"trt?{LONG}&a=1", f"trt?{LONG}&a=2", f"ort-trt?{LONG}")
-    kept = told_apart(alike, 3).labels
-    assert kept == (
+    assert told_apart((f"trt?{LONG}&a=1", f"trt?{LONG}&a=2", f"ort-trt?{LONG}"), 3).labels == (
         "trt?a=1",
         "trt?a=2",
         "ort-trt?…",
@@ -66,8 +64,7 @@ def test_a_long_label_is_told_apart_by_its_name() -> None:
 
 
 def test_jobs_are_named_by_the_options_that_differ() -> None:
-    names = [f"net.onnx · trt?{LONG}&tf32={at} · batch {at}" for at in (0, 1)]
-    found = jobs_apart(names)
+    found = jobs_apart([f"net.onnx · trt?{LONG}&tf32={at} · batch {at}" for at in (0, 1)])
     assert found.labels == ("net.onnx · trt?tf32=0 · batch 0", "net.onnx · trt?tf32=1 · batch 1")
     assert found.shared == f"options of all: {SAID}"
     found = jobs_apart([f"net.onnx · trt?{LONG} · batch 1"])

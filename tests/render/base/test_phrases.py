@@ -79,8 +79,7 @@ def test_layer_sum_of_medians() -> None:
         whole_ms=4.0,
         whole_metric="latency",
     )
-    text = layer_sum_sentence(found)
-    assert text.startswith(
+    assert layer_sum_sentence(found).startswith(
         "The layers add up to 4.600 ms (sum of layer medians, 200 iterations, "
         "95 % CI 4.500 … 4.700 ms), 0.600 ms (15.0 %) more than the median latency of 4.000 ms"
     )

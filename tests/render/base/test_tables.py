@@ -39,8 +39,7 @@ def test_columns_in_which_nothing_is_known_are_left_out() -> None:
 def test_cells_as_they_are_shown() -> None:
     table = made(column("ms", [1234.5678, 0.0, None], 2), column("name", ["x", None, "z"]))
     assert table.static_rows() == [["1,234.57", "x"], ["0.00", ""], ["—", "z"]]
-    numbers = [17.04743, 0.0056451, -3.73e-9, 0.0, None]
-    table = made(column("ms", numbers, 4, digits=3))
+    table = made(column("ms", [17.04743, 0.0056451, -3.73e-9, 0.0, None], 4, digits=3))
     shown = [row[0] for row in table.static_rows()]
     assert shown == ["17.0474", "0.00565", "-0.00000000373", "0.0000", "—"]
     assert table.packed()["columns"][0]["digits"] == 3

@@ -82,8 +82,7 @@ def test_no_line_is_wider_than_asked(make, width) -> None:
 
 def test_sums_of_layers_and_weak_percentiles_say_what_they_lack() -> None:
     values = measured_run().samples[0].values_ms[:120]
-    run = measured_run()
-    few = replace(run.samples[0], values_ms=values, start_ms=None, warmup_ms=None)
+    few = replace(measured_run().samples[0], values_ms=values, start_ms=None, warmup_ms=None)
     text = summary_text(RunView(measured_run(samples=(few,))))
     assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 effective samples needed\)", text)
     text = " ".join(summary_text(RunView(measured_run())).split())

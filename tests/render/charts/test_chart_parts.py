@@ -158,8 +158,7 @@ def form_of(spec: dict[str, Any]) -> Form:
             for name in "xy"
         )
         has_ends = bool({"x2", "y2"} & channels.keys())
-        is_note = mark in NOTES or (mark == "rect" and has_ends)
-        if not is_note:
+        if not (mark in NOTES or (mark == "rect" and has_ends)):
             found.add((mark, *axes, *(["ends"] if has_ends and mark == "bar" else [])))
     return frozenset(found)
 

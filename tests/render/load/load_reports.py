@@ -38,8 +38,6 @@ def loaded_run(
         "queueing": ends - arrivals - service,
         "lateness": np.full(queries, 0.002),
     }
-    load = LoadRule(rate_per_s=rate, queries=queries, **rule)
-    notice = Notice(code="W-LATE", message="the load generator was late")
     return Run(
         id=f"{int(rate):012x}",
         created="2026-11-23T10:00:00+00:00",
@@ -47,7 +45,7 @@ def loaded_run(
         job=Job(
             subject=Subject(name="net.onnx", kind="onnx"),
             backend=BackendSpec(name="ort-cpu"),
-            load=load,
+            load=LoadRule(rate_per_s=rate, queries=queries, **rule),
         ),
         samples=tuple(
             Samples(metric=metric, values_ms=frozen(values), start_ms=frozen(arrivals))
@@ -56,7 +54,7 @@ def loaded_run(
         load=LoadOutcome(
             planned=queries + unserved, unserved=unserved, rate_per_s=rate, closed_ms=SERVICE_MS
         ),
-        notices=(notice,) if late else (),
+        notices=(Notice(code="W-LATE", message="the load generator was late"),) if late else (),
     )
 
 

@@ -45,8 +45,7 @@ def test_a_screen_fits(width: int) -> None:
 
 def test_a_search_names_each_rate_in_every_form() -> None:
     text = load_screen(searched(), 100)
-    rows = [line.split() for line in text.splitlines()[2:5]]
-    assert [row[:2] for row in rows] == [
+    assert [row[:2] for row in [line.split() for line in text.splitlines()[2:5]]] == [
         ["20.0", "met"],
         ["110", "inconclusive"],
         ["200", "missed"],

@@ -85,10 +85,9 @@ def test_several_runs_begin_with_an_overview_of_what_differs() -> None:
     assert "| deadbeef | squeezenet.onnx | ort-cpu fp32 | 1 | — | — | — | — | crashed" in text
     assert len(re.findall(r"^## squeezenet", text, re.MULTILINE)) == 2
     first = measured_run()
-    modes = [Mode(transfers=True, cuda_graph=on) for on in (True, False)]
     runs = [
         replace(first, job=replace(first.job, workload=replace(first.job.workload, mode=mode)))
-        for mode in modes
+        for mode in [Mode(transfers=True, cuda_graph=on) for on in (True, False)]
     ]
     header, _, *rows = text_of(*runs).splitlines()[4:8]
     assert header.endswith("| Outcome | CUDA graph |")

@@ -143,8 +143,7 @@ def test_text_from_elsewhere_stays_text(make) -> None:
     run = make()
     page = page_of(run)
     assert EVIL in page.words or EVIL in json.dumps(page.data, ensure_ascii=False)
-    of_graph = 1 if run.plan else 0
-    assert len(page.scripts) == len(scripts()) + of_graph
+    assert len(page.scripts) == len(scripts()) + (1 if run.plan else 0)
     assert not any(script.strip() == "alert(1)" for script in page.scripts)
 
 

@@ -15,8 +15,7 @@ def written(folder: Path, layers: int) -> tuple[int, int]:
     """Return the bytes of the page of a plan with times, and those of its files."""
     folder.mkdir()
     plan = synthetic_plans.chain(layers)
-    files = {"graph": plan, "profile": synthetic_plans.profile_of(plan)}
-    for name, content in files.items():
+    for name, content in {"graph": plan, "profile": synthetic_plans.profile_of(plan)}.items():
         (folder / f"net.{name}.json").write_text(json.dumps(content))
     page = folder / "net.html"
     data = sum(one.stat().st_size for one in folder.iterdir())

@@ -114,8 +114,7 @@ def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
     open_page(tab, tmp_path, imported_run(samples=(), tool=None))
     shipped = tab.evaluate("document.scripts.length")
     assert shipped == len(scripts("graph"))
-    name = "</script><script>alert(1)</script>"
-    assert name in tab.evaluate(NAMES)
+    assert "</script><script>alert(1)</script>" in tab.evaluate(NAMES)
     assert tab.evaluate("[...document.scripts].some((one) => one.text === 'alert(1)')") is False
     assert tab.evaluate("document.scripts.length") == shipped
     assert tab.complaints() == []

@@ -180,8 +180,7 @@ def test_what_is_cut_is_seen(tab, pages) -> None:
         "document.querySelector('main p').style = 'width: 900px; white-space: nowrap';"
         "for (const one of document.querySelectorAll('.scroll')) one.style.background = 'none'"
     )
-    wrong = tab.evaluate(WRONG)
-    assert {one.partition(":")[0] for one in wrong} == {
+    assert {one.partition(":")[0] for one in tab.evaluate(WRONG)} == {
         *("cut", "outside", "goes on without a cue", "the page scrolls sideways")
     }
 

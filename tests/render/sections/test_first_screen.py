@@ -45,16 +45,14 @@ def test_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
         assert found["starts"][parent] <= found["starts"][group] <= found["stops"][group]
         assert found["stops"][group] <= found["stops"][parent]
     assert len(set(found["rows"])) == len(found["rows"])
-    timed = {at for at, row in enumerate(recorded.layers) if row.time_ms}
-    assert timed <= set(found["rows"])
+    assert {at for at, row in enumerate(recorded.layers) if row.time_ms} <= set(found["rows"])
     # four repeats of four, of other shapes each
     at = found["names"].index("Identity_0 … Identity_15 × 16")
     assert found["stops"][at] - found["starts"][at] == 16
     subject = small()
     found = icicle_data(subject)
     names = [subject.layers[row].name for row in found["rows"]]
-    order = [layer.name for layer in small_plan().layers if layer.name in set(names)]
-    assert names == order
+    assert names == [layer.name for layer in small_plan().layers if layer.name in set(names)]
 
 
 def test_layers_without_a_plan_are_one_row_and_runs_without_layers_have_no_picture() -> None:
@@ -131,8 +129,7 @@ def test_the_four_numbers_and_the_means_of_a_profile(recorded) -> None:
     assert "that overlap: their savings do not add up" in notes[2]
     share = 100 * recorded.plan.roofline.saving_ms() / recorded.plan.engine_ms
     assert float(figures.beside[1].value.split()[0]) == pytest.approx(share, rel=0.05)
-    main = first_numbers(recorded).main
-    assert main.note == (
+    assert first_numbers(recorded).main.note == (
         "means of 9,572 iterations; no interval: the profile holds means alone\n"
         "fitted to the GPU compute time, 0.1814 ms"
     )

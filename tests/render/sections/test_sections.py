@@ -93,7 +93,6 @@ def test_layers_know_their_rows() -> None:
 def test_only_small_plans_have_a_still_picture() -> None:
     assert "<svg" in section_of(transformer(400)).facts["still"]  # one repeat
     chain = tuple((f"l{one}", f"t{one}", f"t{one + 1}") for one in range(MOST_STILL + 5))
-    plan = made(*chain, kind="kgen")
     different = tuple(
         Layer(
             index=one.index,
@@ -102,7 +101,7 @@ def test_only_small_plans_have_a_still_picture() -> None:
             inputs=one.inputs,
             outputs=one.outputs,
         )
-        for one in plan.layers
+        for one in made(*chain, kind="kgen").layers
     )
     assert section_of(Plan(name="p", layers=different)).facts["still"] is None
 

@@ -86,8 +86,7 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
 
 def test_a_trace_and_shapes_without_a_figure_are_told() -> None:
     use = TraceUse(requests=90, padded=4, beyond=2, changes=30, change_share=0.125)
-    facts = dict(scope_facts(replace(report(), trace=use)))
-    assert facts["trace"] == (
+    assert dict(scope_facts(replace(report(), trace=use)))["trace"] == (
         "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
         "shape: 4; larger than every measured shape and skipped: 2"
     )

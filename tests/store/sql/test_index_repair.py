@@ -212,8 +212,7 @@ def test_a_newer_index_is_passed_by_until_asked(store) -> None:
 
 
 def test_an_index_elsewhere(tmp_path) -> None:
-    url = f"sqlite:///{tmp_path / 'team.db'}"
-    store = Store(tmp_path / "store", index_url=url)
+    store = Store(tmp_path / "store", index_url=f"sqlite:///{tmp_path / 'team.db'}")
     store.save(a_run(id="aaa"))
     assert ids(store) == ["aaa"]
     assert not (tmp_path / "store" / FILE).exists()

@@ -76,8 +76,7 @@ def test_sums_of_trex(golden) -> None:
     every = chart_of(view, "latency-per-layer", top=1_000)
     assert sum(row["value"] for row in rows_of(every)) == pytest.approx(whole)
     assert sum(row["share"] for row in rows_of(every)) == pytest.approx(100.0)
-    missed = WEIGHTS_BYTES.get(name, 0)
-    weights = trex("memory_footprint/Weights footprint per layer") + missed
+    weights = trex("memory_footprint/Weights footprint per layer") + WEIGHTS_BYTES.get(name, 0)
     activations = trex("memory_footprint/Activation footprint per layer")
     largest = rows_of(chart_of(view, "footprint-per-layer", top=1_000))
     assert sum(row["value"] for row in largest) * MIB == pytest.approx(weights + activations)
