@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from enginescope.analysis.plan_comparison.comparison import compare
@@ -44,6 +45,7 @@ def report(*runs: Run) -> bytes:
     return report_page([RunView(run) for run in runs or some])
 
 
+@cache
 def plan_page(file: Path) -> bytes:
     """Return the page of a plan."""
     return report_page([PageSubject(RunView(resolve_plan(str(file)).as_run()))])

@@ -8,10 +8,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.render.base.palette import family_color, type_family
 from enginescope.render.page.page import report_page
-from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.services.plans.resolve_plan import resolve_plan
-from tests.conftest import DATA
-from tests.render.page.test_plan_page_browser import MANY, many_layers
+from tests.render.every_page import plan_page
+from tests.render.page.test_plan_page_browser import MANY, RESNET, many_layers, open_page
 from tests.render.runs import measured_run
 
 pytestmark = pytest.mark.browser
@@ -25,8 +23,7 @@ FOCUS = "document.querySelector('.icicle').dataset.focus"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "plan.html"
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    path.write_bytes(report_page([PageSubject(RunView(resolve_plan(str(file)).as_run()))]))
+    path.write_bytes(plan_page(RESNET))
     return path
 
 
@@ -190,10 +187,8 @@ def test_a_question_mark_shows_the_keys_and_paper_every_tab(tab) -> None:
 
 
 def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
-    path = tmp_path / "many.html"
-    path.write_bytes(report_page([PageSubject(RunView(many_layers()))]))
     browser.reset()
-    browser.open(path)
+    open_page(browser, tmp_path, many_layers())
     drawn = browser.evaluate(
         "(() => { let count = 0; const real = CanvasRenderingContext2D.prototype.fillRect;"
         " CanvasRenderingContext2D.prototype.fillRect = function (...how) {"

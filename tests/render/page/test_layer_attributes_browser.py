@@ -5,13 +5,11 @@ import random
 
 import pytest
 
-from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.render.base.short_names import shorten_apart
-from enginescope.render.page.page import report_page
-from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA
+from tests.render.every_page import plan_page
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +25,7 @@ PANEL = (
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "plan.html"
-    path.write_bytes(report_page([PageSubject(RunView(resolve_plan(str(PLAN)).as_run()))]))
+    path.write_bytes(plan_page(PLAN))
     return path
 
 

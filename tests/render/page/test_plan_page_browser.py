@@ -1,6 +1,7 @@
 """Pages over plans in a real browser: charts, tables of any length, nothing asked for."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,12 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.records.run.run import Run
 from enginescope.render.html.page_frame import scripts
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import DATA, SHARED
+from tests.render.every_page import PLAN, plan_page
 from tests.render.runs import imported_run
 
 pytestmark = pytest.mark.browser
@@ -31,16 +33,23 @@ def plan_files() -> list[Path]:
 
 #: Every plan that the repository ships.
 SAMPLES = sorted(DATA.rglob("*.graph.json"))
+RESNET = DATA / "trt86-h200" / "resnet18.graph.json"
 
 
-def open_page(tab, folder: Path, run) -> Path:
+def open_page(tab, folder: Path, page: bytes | Path, fragment: str = "") -> Path:
+    """Open a page, or the page of a plan's file."""
     path = folder / "plan.html"
-    path.write_bytes(report_page([PageSubject(RunView(run))]))
-    tab.open(path)
+    path.write_bytes(plan_page(page) if isinstance(page, Path) else page)
+    tab.open(path, fragment)
     return path
 
 
-def many_layers():
+def page_of(run: Run) -> bytes:
+    return report_page([PageSubject(RunView(run))])
+
+
+@cache
+def many_layers() -> bytes:
     layers = [
         {
             "Name": SCRIPT if i == 7 else f"/layers.{i}/{'Conv' if i % 3 else 'Reformat'}",
@@ -58,12 +67,12 @@ def many_layers():
         for i, layer in enumerate(layers)
     )
     profile = Profile(source="trtexec", iterations=10, layers=times)
-    return imported_run(plan=plan, profile=profile, samples=(), tool=None)
+    return page_of(imported_run(plan=plan, profile=profile, samples=(), tool=None))
 
 
 @pytest.mark.parametrize("file", plan_files(), ids=lambda one: one.name)
 def test_every_plan_has_a_page_that_complains_of_nothing(tab, tmp_path, file) -> None:
-    path = open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    path = open_page(tab, tmp_path, file)
     places = tab.evaluate("document.querySelectorAll('.vis').length")
     tab.draw_all()
     assert tab.evaluate("document.querySelectorAll('.vis svg').length") == places
@@ -111,7 +120,7 @@ def test_fifty_thousand_layers_sort_filter_and_scroll_to_the_last(tab, tmp_path)
 
 
 def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
-    open_page(tab, tmp_path, imported_run(samples=(), tool=None))
+    open_page(tab, tmp_path, page_of(imported_run(samples=(), tool=None)))
     shipped = tab.evaluate("document.scripts.length")
     assert shipped == len(scripts("graph"))
     assert "</script><script>alert(1)</script>" in tab.evaluate(NAMES)
@@ -121,8 +130,7 @@ def test_a_layer_named_like_a_script_is_text(tab, tmp_path) -> None:
 
 
 def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    open_page(tab, tmp_path, RESNET)
     rows = "[...document.querySelectorAll('#table-findings tbody tr')]"
     heads = "[...document.querySelectorAll('#table-findings thead th')]"
     at = f"{heads}.findIndex((head) => head.textContent.trim().startsWith('Layers'))"
@@ -138,8 +146,7 @@ def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
 
 
 def test_a_copy_has_whole_names(tab, tmp_path) -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    open_page(tab, tmp_path, RESNET)
     tab.evaluate("pageReveal(document.getElementById('layers'))")
     copied = tab.evaluate(
         f"(() => {{ const row = [...{ROW}].find((one) => one.cells[0].textContent.includes('…'));"
@@ -155,8 +162,7 @@ def test_a_copy_has_whole_names(tab, tmp_path) -> None:
 
 
 def test_the_first_screen_holds_numbers_picture_and_list(tab, tmp_path) -> None:
-    file = DATA / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
-    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    open_page(tab, tmp_path, PLAN)
     for what in (".headline", ".icicle canvas", ".where tbody tr:nth-child(4)"):
         assert (
             tab.evaluate(f"document.querySelector('{what}').getBoundingClientRect().bottom") <= 800
@@ -167,7 +173,7 @@ def test_the_first_screen_holds_numbers_picture_and_list(tab, tmp_path) -> None:
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda one: one.name)
 def test_every_tab_opens_and_every_link_lands_in_its_own(tab, tmp_path, file, width) -> None:
     tab.resize(width)
-    open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
+    open_page(tab, tmp_path, file)
     anchors = tab.evaluate("[...document.querySelectorAll('.tab section')].map((one) => one.id)")
     assert len(anchors) >= 8
     for anchor in anchors:
@@ -186,9 +192,9 @@ def test_every_tab_opens_and_every_link_lands_in_its_own(tab, tmp_path, file, wi
 
 
 def test_a_permalink_opens_the_tab_that_it_names(tab, tmp_path) -> None:
-    path = open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
+    open_page(tab, tmp_path, SAMPLES[0])
     assert tab.evaluate("document.querySelector('.tab.open #layers') === null")
-    tab.open(path, "#layers")
+    open_page(tab, tmp_path, SAMPLES[0], "#layers")
     assert tab.evaluate("document.querySelector('.tab.open #layers') !== null")
     assert (
         0 <= tab.evaluate("document.querySelector('#layers h2').getBoundingClientRect().top") <= 130
@@ -196,7 +202,7 @@ def test_a_permalink_opens_the_tab_that_it_names(tab, tmp_path) -> None:
 
 
 def test_a_chart_is_saved_as_svg_png_and_csv(tab, tmp_path) -> None:
-    open_page(tab, tmp_path, resolve_plan(str(SAMPLES[0])).as_run())
+    open_page(tab, tmp_path, SAMPLES[0])
     tab.evaluate(
         "window.saved = [];"
         " URL.createObjectURL = (data) => { saved.push(data.type); return 'data:,'; };"

@@ -3,20 +3,15 @@
 import base64
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.page.page import report_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.compared_plans import run_a, run_b
-from tests.conftest import DATA
+from tests.render.page.test_plan_page_browser import RESNET, open_page, page_of
 from tests.render.runs import imported_run
 
 pytestmark = pytest.mark.browser
@@ -27,18 +22,12 @@ ROWS = "document.querySelectorAll('#table-layers tbody tr:not(.spacer)').length"
 CAPTION = "document.querySelector('#table-layers caption').textContent"
 
 
-def open_page(tab, folder: Path, run, fragment: str = "") -> None:
-    path = folder / "plan.html"
-    path.write_bytes(report_page([PageSubject(RunView(run))]))
-    tab.open(path, fragment)
-
-
 def pages_of(tab) -> int:
     printed = base64.b64decode(tab.send("Page.printToPDF")["data"])
     return len(re.findall(rb"/Type\s*/Page\b", printed))
 
 
-def long_run():
+def long_page() -> bytes:
     layers = [
         {
             "Name": f"/layers.{i}/Conv",
@@ -49,11 +38,11 @@ def long_run():
         for i in range(MANY)
     ]
     plan, _ = parse_plan(json.dumps({"Layers": layers, "Bindings": []}).encode(), "long.graph.json")
-    return imported_run(plan=plan, profile=None, samples=(), tool=None)
+    return page_of(imported_run(plan=plan, profile=None, samples=(), tool=None))
 
 
 def test_long_tables_end_after_a_few_pages_and_say_so(tab, tmp_path) -> None:
-    open_page(tab, tmp_path, long_run())
+    open_page(tab, tmp_path, long_page())
     on_screen = tab.evaluate(ROWS)
     assert pages_of(tab) < 60  # the rows out of sight alone were 150
     tab.evaluate(BEFORE)
@@ -67,16 +56,13 @@ def test_long_tables_end_after_a_few_pages_and_say_so(tab, tmp_path) -> None:
 
 @pytest.mark.parametrize("is_seen", [False, True])
 def test_the_whole_graph_is_on_one_sheet(tab, tmp_path, is_seen) -> None:
-    file = DATA / "trt86-h200" / "resnet18.graph.json"
-    open_page(tab, tmp_path, resolve_plan(str(file)).as_run(), "#layers")
+    open_page(tab, tmp_path, RESNET, "#layers")
     assert_whole_on_paper(tab, is_seen=is_seen, names=["/conv1/Conv"])
 
 
 @pytest.mark.parametrize("is_seen", [False, True])
 def test_both_graphs_of_a_comparison_are_on_one_sheet(tab, tmp_path, is_seen) -> None:
-    path = tmp_path / "compare.html"
-    path.write_bytes(compare_page(compare((run_a(), run_b())), Chosen()))
-    tab.open(path)
+    open_page(tab, tmp_path, compare_page(compare((run_a(), run_b())), Chosen()))
     assert_whole_on_paper(tab, is_seen=is_seen, names=["conv1/x", "conv1/x"])
 
 
@@ -110,9 +96,7 @@ def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:
 
 def test_labels_of_charts_stay_where_they_are_on_paper(tab, tmp_path) -> None:
     """A picture's style sheet must not reach the charts."""
-    open_page(
-        tab, tmp_path, resolve_plan(str(DATA / "trt86-h200" / "resnet18.graph.json")).as_run()
-    )
+    open_page(tab, tmp_path, RESNET)
     anchors = (
         "(() => { const seen = new Set(); for (const one of document.querySelectorAll('.vis text'))"
         " seen.add(getComputedStyle(one).textAnchor); return [...seen].sort(); })()"

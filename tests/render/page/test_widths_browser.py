@@ -1,11 +1,15 @@
-"""Every kind of page at four widths: nothing cut, nothing hidden without a cue, links that land."""
+"""Every kind of page at four widths: nothing cut or hidden, links land, axe finds nothing."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from tests.conftest import DATA, missing
 from tests.render.browser import Tab
-from tests.render.every_page import SERVED, addresses, write_pages
+from tests.render.every_page import SERVED, addresses, plan_page, write_pages
 
 pytestmark = pytest.mark.browser
 
@@ -89,10 +93,17 @@ def tab(tab):
     return tab
 
 
+#: The plans that the repository ships; one of them is the page "plan".
+PLANS = {file.name: file for file in sorted(DATA.rglob("*.graph.json"))}
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     files = {name: page.as_uri() for name, page in write_pages(folder).items()}
+    for name, file in PLANS.items():
+        (folder / f"{name}.html").write_bytes(plan_page(file))
+        files[name] = (folder / f"{name}.html").as_uri()
     with addresses(folder / "store") as served:
         yield {**files, **served}
 
@@ -122,19 +133,25 @@ def draw_all(tab: Tab) -> None:
     until_drawn(tab)
 
 
-@pytest.mark.parametrize("name", [*FILES, *SERVED, "/login"])
+def set_theme(tab: Tab, theme: str) -> None:
+    tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    tab.evaluate("document.dispatchEvent(new Event('theme'))")
+    draw_all(tab)
+
+
+@pytest.mark.parametrize("name", [*FILES, *PLANS, *SERVED, "/login"])
 def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
     set_width(tab, WIDTHS[0])
     visit(tab, pages[name])
     tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     for width, theme in zip(WIDTHS, ("dark", "light", "dark", "light"), strict=True):
         set_width(tab, width)
-        tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-        tab.evaluate("document.dispatchEvent(new Event('theme'))")
-        draw_all(tab)
+        set_theme(tab, theme)
         assert (width, tab.evaluate(WRONG)) == (width, [])
         alike = [one for one in tab.evaluate(LABELS) if "same/x" not in one]  # two layers' name
         assert (width, alike) == (width, [])
+        if name in ("report", *PLANS):
+            assert tab.evaluate("document.querySelectorAll('.role-axis-label text').length") > 50
     told = [one for one in tab.complaints() if one.get("level") != "verbose"]
     assert [one for one in told if "404" not in str(one)] == []
     origin = "/".join(pages[name].split("/")[:3])
@@ -193,3 +210,69 @@ def test_charts_follow_the_window(tab, pages) -> None:
         for width in (1280, 800):
             set_width(tab, width)
             tab.until("document.documentElement.scrollWidth <= innerWidth")
+
+
+AXE = Path(__file__).parents[2] / "axe"
+FINDINGS = """
+(async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"], selectors: false });
+  const serious = found.violations.filter((one) => ["serious", "critical"].includes(one.impact));
+  const said = (one, node) => `${one.id}: ${node.html.slice(0, 160)} ${node.failureSummary}`;
+  return serious.flatMap((one) => one.nodes.slice(0, 6).map((node) => said(one, node)));
+})()
+"""
+COLORS = FINDINGS.replace("{ resultTypes", "{ runOnly: ['color-contrast'], resultTypes")
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory) -> str:
+    """Return axe-core as `tests/axe` locks it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        missing("npm is not installed")
+    assert npm is not None
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(AXE / name, folder)
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if ended.returncode != 0:
+        missing(f"npm cannot install axe-core: {ended.stderr[-200:]}")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+def findings(tab, theme: str, asked: str = FINDINGS) -> list[str]:
+    set_theme(tab, theme)
+    return tab.evaluate(asked, awaits=True)
+
+
+@pytest.mark.parametrize(
+    "name", [*PLANS, *(one for one in FILES if one not in ("plan", "report")), *SERVED, "/login"]
+)
+def test_axe_finds_nothing_serious(tab, axe, pages, name) -> None:
+    visit(tab, pages[name])
+    tab.evaluate(
+        "for (const one of document.querySelectorAll('details')) one.open = true;"
+        "for (const one of document.querySelectorAll('.graph')) one.scrollIntoView()"
+    )
+    tab.until(
+        "[...document.querySelectorAll('.graph[data-state]')]"
+        ".every((one) => one.dataset.state === 'ready')"
+    )
+    tab.evaluate("globalThis.pageSelect?.('table-layers', null, 0)")
+    tab.evaluate(axe)
+    assert findings(tab, "light") == []
+    # but for colors, both themes are one page
+    assert findings(tab, "dark", COLORS) == []
+
+
+def test_axe_sees_what_is_wrong(tab, axe, pages) -> None:
+    visit(tab, pages["reports"])
+    tab.evaluate(
+        "document.querySelector('main').append(document.createElement('select'));"
+        "document.querySelector('main p').style = 'color: #777; background: #666'"
+    )
+    tab.evaluate(axe)
+    assert any(one.startswith("select-name") for one in tab.evaluate(FINDINGS, awaits=True))
+    colors = tab.evaluate(COLORS, awaits=True)
+    assert {one.partition(":")[0] for one in colors} == {"color-contrast"}
