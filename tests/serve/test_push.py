@@ -187,7 +187,7 @@ def evil(tmp_path, name: str, data: bytes = b"x") -> bytes:
     return file.read_bytes()
 
 
-def test_what_is_no_run_is_refused_whole(sent, team, tmp_path) -> None:
+def test_what_is_no_run_or_of_another_version_is_refused_whole(sent, team, tmp_path) -> None:
     empty = tmp_path / "empty.zip"
     zipfile.ZipFile(empty, "w").close()
     bomb = tmp_path / "bomb.zip"
@@ -217,9 +217,6 @@ def test_what_is_no_run_is_refused_whole(sent, team, tmp_path) -> None:
     assert team.rows() == ()
     assert list(team.runs_folder.iterdir()) == []
     assert not list(tmp_path.rglob("evil.txt"))
-
-
-def test_what_is_no_run_of_this_version_is_refused(sent, team, tmp_path) -> None:
     data = zipped(tmp_path, "one")
     for run_id in ("..%2f..%2fx", "-x", ".part-1", "a b", "x" * 65, "%00"):
         assert sent(run_id, data)[0] in (400, 404), run_id

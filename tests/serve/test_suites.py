@@ -65,7 +65,7 @@ def test_the_list_and_models_by_backends(nightly, store) -> None:
             assert answer.status_code == 404 or "1 cells" not in answer.text, name
 
 
-def test_a_line_that_cannot_be_read_is_named(nightly, store) -> None:
+def test_lines_and_suites_that_cannot_be_read_are_named(nightly, store) -> None:
     for address in ("/suites", "/suites/nightly"):
         assert "W-SUITE-LINE" not in nightly.get(address).text
     with (store.path / SUITES / "nightly" / ROWS).open("ab") as file:
@@ -74,9 +74,6 @@ def test_a_line_that_cannot_be_read_is_named(nightly, store) -> None:
         text = nightly.get(address).text
         assert "W-SUITE-LINE" in text
         assert "line 4 of " in text
-
-
-def test_a_suite_that_cannot_be_read(nightly, store) -> None:
     broken = store.path / SUITES / "broken"
     broken.mkdir()
     (broken / "suite.json").write_text("{")

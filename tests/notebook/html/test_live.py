@@ -12,7 +12,6 @@ from enginescope.render.sections.graph import graph_page
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import missing
 from tests.notebook.html.pages import checked_live
-from tests.render.browser import chromium_tab
 from tests.render.every_page import PLAN
 
 
@@ -91,47 +90,44 @@ SVG = "document.querySelector('svg')"
 
 
 @pytest.mark.browser
-def test_hover(plan, tmp_path, monkeypatch) -> None:
+def test_hover(tab, plan, tmp_path, monkeypatch) -> None:
     page = tmp_path / "notebook.html"
     one, two = plan.chart("precision-rollup"), plan.chart("latency-per-type")
     first = one._repr_html_()
     monkeypatch.setattr(live, "_brings_library", lambda: False)
     # the chart that brings the library may be drawn last
     page.write_bytes(page_of(two._repr_html_(), first, plan.graph(color="time")._repr_html_()))
-    with chromium_tab(tmp_path / "profile") as tab:
-        tab.send("Page.navigate", url=page.as_uri())
-        tab.until("document.querySelectorAll('[data-live=chart] svg').length === 2")
-        tab.until("document.querySelectorAll('img').length === 0")  # the graph's went too
-        assert tab.evaluate("document.querySelector('iframe').sandbox.value") == "allow-scripts"
-        bar = f"{SVG}.querySelector('.mark-rect path, .mark-bar path, [aria-roledescription=bar]')"
-        move = "new MouseEvent('{}', {{ bubbles: true, clientX: 200, clientY: 100 }})"
-        for kind in ("mouseover", "mousemove", "pointerover", "pointermove"):
-            tab.evaluate(f"{bar}.dispatchEvent({move.format(kind)})")
-        tab.until("document.querySelector('.enginescope-tip')?.textContent.includes('Convolution')")
-        assert tab.complaints() == []
-        assert [one for one in tab.requests() if one.startswith("http")] == []
+    tab.send("Page.navigate", url=page.as_uri())
+    tab.until("document.querySelectorAll('[data-live=chart] svg').length === 2")
+    tab.until("document.querySelectorAll('img').length === 0")  # the graph's went too
+    assert tab.evaluate("document.querySelector('iframe').sandbox.value") == "allow-scripts"
+    bar = f"{SVG}.querySelector('.mark-rect path, .mark-bar path, [aria-roledescription=bar]')"
+    move = "new MouseEvent('{}', {{ bubbles: true, clientX: 200, clientY: 100 }})"
+    for kind in ("mouseover", "mousemove", "pointerover", "pointermove"):
+        tab.evaluate(f"{bar}.dispatchEvent({move.format(kind)})")
+    tab.until("document.querySelector('.enginescope-tip')?.textContent.includes('Convolution')")
+    assert tab.complaints() == []
+    assert [one for one in tab.requests() if one.startswith("http")] == []
 
 
 @pytest.mark.browser
-def test_the_graph_in_its_frame_is_drawn(tmp_path) -> None:
+def test_the_graph_in_its_frame_is_drawn(tab, tmp_path) -> None:
     page = tmp_path / "graph.html"
     made = graph_page(RunView(resolve_plan(str(PLAN)).as_run()), "time")
     assert made is not None
     page.write_bytes(made)
-    with chromium_tab(tmp_path / "profile") as tab:
-        tab.send("Page.navigate", url=page.as_uri())
-        tab.until("document.querySelector('.graph')?.dataset.state === 'ready'")
-        assert tab.complaints() == []
+    tab.send("Page.navigate", url=page.as_uri())
+    tab.until("document.querySelector('.graph')?.dataset.state === 'ready'")
+    assert tab.complaints() == []
 
 
 @pytest.mark.browser
-def test_without_scripts_the_pictures_stay(plan, tmp_path) -> None:
+def test_without_scripts_the_pictures_stay(tab, plan, tmp_path) -> None:
     page = tmp_path / "notebook.html"
     outputs = [plan.chart("latency-per-type"), plan.graph(color="type")]
     page.write_bytes(page_of(*(one._repr_html_() for one in outputs)))
-    with chromium_tab(tmp_path / "profile") as tab:
-        tab.send("Emulation.setScriptExecutionDisabled", value=True)
-        tab.send("Page.navigate", url=page.as_uri())
-        wide = "[...document.images].map((one) => one.complete && one.naturalWidth > 300)"
-        tab.until("document.readyState === 'complete' && document.images.length === 2")
-        assert tab.evaluate(wide) == [True, True]
+    tab.send("Emulation.setScriptExecutionDisabled", value=True)
+    tab.send("Page.navigate", url=page.as_uri())
+    wide = "[...document.images].map((one) => one.complete && one.naturalWidth > 300)"
+    tab.until("document.readyState === 'complete' && document.images.length === 2")
+    assert tab.evaluate(wide) == [True, True]

@@ -1,6 +1,5 @@
 """Labels: options that sides share are said once, shortened names stay apart."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -36,20 +35,17 @@ def test_what_differs_stays_in_its_order() -> None:
     assert found.shared == "options of all: a=1"
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
+def test_where_nothing_can_be_left_out_nothing_is() -> None:
+    for labels in (
         (),
         ("trt?a=1",),
         ("ort-cpu?a=1", "trt?b=2"),
         ("ort-cpu", "ort-cpu?a=1"),
         ("what?.onnx · trt", "what?.onnx · trt:fp16"),
         ("trt?a=1&b=2", "trt?b=2&a=1"),
-    ],
-)
-def test_where_nothing_can_be_left_out_nothing_is(labels) -> None:
-    found = told_apart(labels)
-    assert (found.labels, found.shared) == (labels, None)
+    ):
+        found = told_apart(labels)
+        assert (found.labels, found.shared) == (labels, None)
 
 
 def test_a_long_label_is_told_apart_by_its_name() -> None:

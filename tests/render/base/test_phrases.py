@@ -21,18 +21,18 @@ from enginescope.render.base.phrases import (
 )
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "text"),
-    [
+def test_ranges_have_equal_decimals_and_metrics_and_percentiles_names() -> None:
+    for low, high, text in (
         (4.2012, 4.2361, "4.201 … 4.236"),
         (0.98, 10.2, "0.98 … 10.20"),
         (4.217812, 4.217894, "4.2178 … 4.2179"),
         (1234.5, 1240.1, "1,234 … 1,240"),
         (4.2178121, 4.2178132, "4.21781 … 4.21781"),
-    ],
-)
-def test_ranges_have_equal_decimals_that_tell_the_ends_apart(low, high, text) -> None:
-    assert range_text(low, high) == text
+        (0.545776, 0.545776, "0.5458 … 0.5458"),
+    ):
+        assert range_text(low, high) == text
+    assert [percentile_name(p) for p in (50.0, 99.0, 99.9)] == ["p50", "p99", "p99.9"]
+    assert (metric_title("latency"), metric_title("queue")) == ("Latency", "queue")
 
 
 def test_interval_that_could_not_be_had_is_said_so() -> None:
@@ -53,7 +53,7 @@ def test_interval_that_could_not_be_had_is_said_so() -> None:
     assert interval_text(replace(summary, std_ms=0.1)) == "no interval: too few independent samples"
 
 
-def test_layer_sum_against_the_whole() -> None:
+def test_layer_sums_of_means_or_medians_against_the_whole() -> None:
     found = LayerSum(sum_ms=4.6, whole_ms=4.0, whole_metric="latency", pass_whole_ms=4.9)
     text = layer_sum_sentence(found)
     assert text.startswith(
@@ -68,9 +68,6 @@ def test_layer_sum_against_the_whole() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=4.0))
     assert text.endswith("no time of whole requests is known to compare with.")
     assert pass_sentence(LayerSum(sum_ms=4.0)) is None
-
-
-def test_layer_sum_of_medians() -> None:
     found = LayerSum(
         sum_ms=4.6,
         statistic="median",
@@ -120,31 +117,20 @@ def test_what_python_adds_stands_beside_the_enqueue(enqueue_ms, end) -> None:
     assert ("the host limits the throughput" in text) is (enqueue_ms > 0.02)
 
 
-@pytest.mark.parametrize(
-    ("outcome", "text"),
-    [
+def test_outcomes_stop_rules_and_ends_of_the_warm_up_have_words() -> None:
+    for outcome, text in (
         (Outcome(), "ok"),
         (Outcome(kind=OutcomeKind.CRASHED, signal=9), "crashed (signal 9)"),
         (Outcome(kind=OutcomeKind.FAILED, exit_code=3), "failed (exit code 3)"),
         (Outcome(kind=OutcomeKind.OUT_OF_MEMORY), "out of memory"),
-    ],
-)
-def test_outcomes(outcome, text) -> None:
-    assert outcome_text(outcome) == text
-
-
-@pytest.mark.parametrize("rule", ["iterations", "duration", "precision", "max_time", "hard_limit"])
-def test_every_stop_rule_has_words(rule) -> None:
-    text = stop_sentence(
-        StopReport(rule=rule, iterations=1200, duration_ms=2590, half_width_pct=0.47)
-    )
-    assert text.endswith("(1,200 iterations in 2,590 ms; interval ± 0.47 %)")
-
-
-@pytest.mark.parametrize("end", ["steady", "limit", "fixed"])
-def test_every_end_of_the_warm_up_has_words(end) -> None:
-    text = warm_up_sentence(WarmUpReport(iterations=5, duration_ms=12, ended_by=end))
-    assert text.startswith("5 iterations, 12.0 ms, ")
+    ):
+        assert outcome_text(outcome) == text
+    for rule in ("iterations", "duration", "precision", "max_time", "hard_limit"):
+        stop = StopReport(rule=rule, iterations=1200, duration_ms=2590, half_width_pct=0.47)
+        assert stop_sentence(stop).endswith("(1,200 iterations in 2,590 ms; interval ± 0.47 %)")
+    for end in ("steady", "limit", "fixed"):
+        text = warm_up_sentence(WarmUpReport(iterations=5, duration_ms=12, ended_by=end))
+        assert text.startswith("5 iterations, 12.0 ms, ")
 
 
 def test_shortened_texts_keep_both_ends_and_stay_apart() -> None:
@@ -163,9 +149,3 @@ def test_shortened_texts_keep_both_ends_and_stay_apart() -> None:
     assert len(set(numbered)) == 4
     assert numbered[1].endswith(" #2")
     assert max(map(len, numbered)) == 12
-
-
-def test_names_of_metrics_and_percentiles() -> None:
-    assert [percentile_name(p) for p in (50.0, 99.0, 99.9)] == ["p50", "p99", "p99.9"]
-    assert metric_title("latency") == "Latency"
-    assert metric_title("queue") == "queue"

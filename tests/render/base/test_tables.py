@@ -48,7 +48,7 @@ def test_cells_as_they_are_shown() -> None:
     assert table.packed()["length"] == STATIC_ROWS + 5
 
 
-def test_numbers_and_links_are_packed() -> None:
+def test_what_is_packed_of_numbers_links_and_texts_that_repeat() -> None:
     packed = made(column("ms", [0.123456789, None], 2)).packed()["columns"][0]
     assert packed == {"title": "ms", "places": 2, "values": (0.123456789, None)}
     one = column("Layer", ["a", "b"], leads_to="layers", rows_there=(7, None))
@@ -56,9 +56,6 @@ def test_numbers_and_links_are_packed() -> None:
     assert packed["leads_to"] == "layers"
     assert packed["rows_there"] == (7, None)
     assert aligned_rows([]) == []
-
-
-def test_texts_that_repeat_are_packed_as_words_and_their_places() -> None:
     values = ["FP16", "INT8", None, "FP16", "FP16", "INT8", None, "FP16", "FP16"]
     packed = made(column("Precision", values, is_choice=True)).packed()["columns"][0]
     assert packed["is_choice"] is True
@@ -127,28 +124,19 @@ def test_one_number_of_decimals_for_all() -> None:
     assert number_column([]) == []
     assert number_column([None]) == ["—"]
     assert number_column([1.5, -1.5, 0.0], signed=True) == ["+1.500", "−1.500", "0.000"]
-
-
-@pytest.mark.parametrize("value", [-0.0, 0.0, -0.0004, 0.0004])
-def test_what_rounds_to_nothing_has_no_sign(value) -> None:
-    assert number_text(value, 3, signed=True) == "0.000"
-
-
-@pytest.mark.parametrize(("values", "places"), [([0.0], 0), ([1e-30], 9), ([99.0, None], 2)])
-def test_places(values, places) -> None:
-    assert places_for(values) == places
+    for value in (-0.0, 0.0, -0.0004, 0.0004):  # what rounds to nothing has no sign
+        assert number_text(value, 3, signed=True) == "0.000"
+    for values, places in (([0.0], 0), ([1e-30], 9), ([99.0, None], 2)):
+        assert places_for(values) == places
 
 
 def read(data: bytes) -> list[list[str]]:
     return list(csv.reader(io.StringIO(data.decode(), newline="")))
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx"])
-def test_text_that_looks_like_a_formula_is_defused(text) -> None:
-    assert read(csv_bytes(("a",), [(text,)]))[1] == [f"'{text}"]
-
-
-def test_cells_keep_their_digits_words_and_line_ends() -> None:
+def test_cells_keep_their_digits_words_and_line_ends_and_formulas_are_defused() -> None:
+    for text in ("=1+1", "+1", "-1", "@SUM(A1)", "\tx"):
+        assert read(csv_bytes(("a",), [(text,)]))[1] == [f"'{text}"]
     assert read(csv_bytes(("a", "b"), [("\rx", "1\r\n2")]))[1:] == [["'\nx", "1\n2"]]
     cells = ["a,b", 'say "x"', "two\nlines"]
     data = csv_bytes(("a", "b", "c"), [cells])

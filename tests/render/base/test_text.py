@@ -7,7 +7,6 @@ from rich.console import Group
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import range_text
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.base.facts import subject_names
@@ -230,12 +229,11 @@ def test_options_that_all_runs_share_are_said_below_the_table(width: int) -> Non
     assert " ".join(lines[4:]) == said
 
 
-def test_table_sets_numbers_flush_right_and_an_interval_of_no_width_has_no_digits_for_it() -> None:
-    text = as_text(table(("name", "ms"), [("a", "1"), ("b", "100")], right=("ms",)), width=40)
-    lines = text.splitlines()
-    assert lines[2].endswith("  1")
-    assert lines[3].endswith("100")
-    assert range_text(0.545776, 0.545776) == "0.5458 … 0.5458"
+def test_table_sets_numbers_flush_right() -> None:
+    lines = as_text(table(("name", "ms"), [("a", "1"), ("b", "100")], right=("ms",)), width=40)
+    *_, one, hundred = lines.splitlines()
+    assert one.endswith("  1")
+    assert hundred.endswith("100")
 
 
 def test_sparkline_shows_the_range_what_lies_beyond_and_a_single_sample() -> None:

@@ -112,12 +112,14 @@ def test_no_line_of_the_distribution_crosses_the_label_of_another(values) -> Non
         assert not any(ends[0] < other["x"] < ends[1] for other in above)
 
 
-def test_series_shows_each_sample_and_marks_those_beyond_the_edge() -> None:
+def test_series_show_each_sample_or_count_them_without_start_times() -> None:
     chart = latency_series(RunView(measured_run()))
     assert chart.title == "Latency over the run: each of 600 samples"
     assert len(chart.spec["layer"][0]["data"]["values"]) == 600
     assert 31.0 in [one["high"] for one in chart.spec["layer"][2]["data"]["values"]]
     assert "Triangles at the upper edge" in chart.subtitle[1]
+    chart = latency_series(run_of([1.0, 2.0, 3.0, 2.0, 1.0]))
+    assert chart.spec["layer"][0]["encoding"]["x"]["title"] == "sample"
 
 
 def test_long_series_shows_extremes_and_says_so() -> None:
@@ -130,11 +132,6 @@ def test_long_series_shows_extremes_and_says_so() -> None:
     assert max(one["high"] for one in rows) == 99.0
 
 
-def test_series_without_start_times_counts_samples() -> None:
-    chart = latency_series(run_of([1.0, 2.0, 3.0, 2.0, 1.0]))
-    assert chart.spec["layer"][0]["encoding"]["x"]["title"] == "sample"
-
-
 def test_percentiles_mark_what_is_not_carried() -> None:
     rows = values_in(percentiles(RunView(measured_run())).spec)
     p999 = next(one for one in rows if one.get("name") == "p99.9")
@@ -145,13 +142,21 @@ def test_percentiles_mark_what_is_not_carried() -> None:
     assert p90["sure"].startswith("95 % CI ")
 
 
-def test_layers_keep_the_colour_of_their_precision() -> None:
+def test_layers_are_bars_in_the_color_of_their_precision_or_of_none() -> None:
     chart = slowest(RunView(imported_run()))
     scale = chart.spec["layer"][0]["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
     }
     assert EVIL in [one["name"] for one in chart.spec["data"]["values"]]
+    run = measured_run()
+    bare = tuple(replace(one, kind=None) for one in run.profile.layers)
+    chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=bare))))
+    assert chart.title == "Layers by time"
+    assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
+    same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
+    chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=same))))
+    assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4
 
 
 def test_layers_stop_at_topk_and_those_without_work_are_not_counted(shared) -> None:
@@ -165,17 +170,6 @@ def test_layers_stop_at_topk_and_those_without_work_are_not_counted(shared) -> N
     profile, _ = parse_profile((folder / "real.profile.json").read_bytes(), "net")
     chart = slowest(RunView(imported_run(plan=plan, profile=profile)))
     assert chart.subtitle[0].startswith("The 30 slowest of 105 timed layers: ")
-
-
-def test_layers_are_bars_of_their_own_without_colours_where_only_times_are_known() -> None:
-    run = measured_run()
-    bare = tuple(replace(one, kind=None) for one in run.profile.layers)
-    chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=bare))))
-    assert chart.title == "Layers by time"
-    assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
-    same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
-    chart = slowest(RunView(measured_run(profile=replace(run.profile, layers=same))))
-    assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4
 
 
 def test_memory_leaves_out_instants_without_a_value() -> None:

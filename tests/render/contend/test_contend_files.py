@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind
-from enginescope.notebook.display import shown_as
-from enginescope.notebook.verdicts import ShownContend
 from enginescope.render.contend.contend_answer import contend_answer
 from tests.analysis.contend.contended import report
 from tests.render.outputs import outputs, phrases
@@ -29,7 +25,7 @@ def test_the_answer_is_each_loss_or_none_or_inconclusive() -> None:
     assert text.endswith("; measure more rounds")
 
 
-def test_an_inconclusive_contender_is_marked_beside_a_slowed_one() -> None:
+def test_an_inconclusive_contender_is_marked_and_a_busy_machine_said_first() -> None:
     found = report(SLOWED)
     first, second = found.slow_downs
     mixed = replace(found, slow_downs=(first, replace(second, kind=VerdictKind.INCONCLUSIVE)))
@@ -37,9 +33,6 @@ def test_an_inconclusive_contender_is_marked_beside_a_slowed_one() -> None:
     matrix = contend_answer(mixed).tables[0]
     assert matrix.rows[1][1].endswith(" ?")
     assert (matrix.note or "").endswith("? inconclusive")
-
-
-def test_a_busy_machine_is_said_first() -> None:
     busy = Notice(code="W-LOAD", message="busy machine", evidence={"unstable": True})
     assert answer_text(replace(report(SLOWED), notices=(busy,))).startswith(
         "unstable measurement: "
@@ -61,12 +54,10 @@ def test_the_matrix_has_the_slowed_in_rows_and_a_column_of_all() -> None:
     assert [row[0] for row in sets.rows] == ["A + B", "A + C", "B + C", "A + B + C"]
 
 
-@pytest.mark.parametrize(
-    ("mps", "text"),
-    [("serves", "MPS serves the GPU"), ("running", "no MPS server"), ("off", "take turns")],
-)
-def test_mps_is_named_where_there_is_a_gpu(mps, text) -> None:
-    assert text in dict(scope_facts(replace(report(), mps=mps)))["share"]
+def test_mps_is_named_where_there_is_a_gpu() -> None:
+    words = {"serves": "MPS serves the GPU", "running": "no MPS server", "off": "take turns"}
+    for mps, text in words.items():
+        assert text in dict(scope_facts(replace(report(), mps=mps)))["share"]
     assert "MPS" not in dict(scope_facts(report()))["share"]
 
 
@@ -82,8 +73,3 @@ def test_json_csv_markdown_and_page_have_every_slow_down() -> None:
     assert "| Slowed | beside A | beside B |" in contend_markdown(found).decode()
     page = contend_page(found).decode()
     assert page.index("Slow-downs") < page.index('<section id="throughput">')
-
-
-def test_it_prints_its_answer() -> None:
-    shown = shown_as(ShownContend)(report())
-    assert repr(shown).startswith("<ContendReport no contender is slowed")

@@ -23,9 +23,11 @@ from tests.analysis.in_turn import in_turn, named
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 
-def test_png() -> None:
+def test_png_or_the_name_of_a_chart_whose_specification_is_refused() -> None:
     pytest.importorskip("vl_convert")
     assert png_bytes(latency_distribution(RunView(measured_run()))).startswith(b"\x89PNG\r\n")
+    with pytest.raises(EnginescopeError, match="cannot draw broken"):
+        png_bytes(Chart(key="broken", title="t", spec={"mark": {"type": "no such mark"}}))
 
 
 def test_text_of_a_picture_keeps_the_width_it_was_measured_with() -> None:
@@ -57,12 +59,6 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         png_bytes(latency_distribution(RunView(measured_run())))
     assert caught.value.hint == "pip install 'enginescope[plots]'"
-
-
-def test_a_refused_specification_names_the_chart() -> None:
-    pytest.importorskip("vl_convert")
-    with pytest.raises(EnginescopeError, match="cannot draw broken"):
-        png_bytes(Chart(key="broken", title="t", spec={"mark": {"type": "no such mark"}}))
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:

@@ -21,14 +21,11 @@ FIT = Fit(
 )
 
 
-def test_sentences_name_the_peak_and_what_the_arena_holds() -> None:
+def test_sentences_name_the_peak_the_arena_and_the_first_size_that_does_not_fit() -> None:
     peak, arena, *findings = memory_sentences(view_of(*STEPS))
     assert peak == "Tensors need 5.00 MiB while two runs (Transpose, 2 of 3)."
     assert "reported: 5.00 MiB in use, 20.0 MiB held" in arena
     assert "Two (Transpose) writes a second copy of 4.00 MiB at the peak." in findings
-
-
-def test_a_fit_names_the_first_size_that_does_not() -> None:
     assert fit_sentence(FIT) == (
         "batch 3 fits 512 MiB: 500.0 MiB at the peak of its process; batch 4 takes 513.0 MiB"
         " (2 sizes measured)"

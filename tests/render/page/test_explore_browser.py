@@ -9,7 +9,7 @@ from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.render.base.palette import family_color, type_family
 from enginescope.render.page.page import report_page
 from tests.render.every_page import plan_page
-from tests.render.page.test_plan_page_browser import MANY, RESNET, many_layers, open_page
+from tests.render.page.test_plan_page_browser import RESNET
 from tests.render.runs import measured_run
 
 pytestmark = pytest.mark.browser
@@ -184,17 +184,3 @@ def test_a_question_mark_shows_the_keys_and_paper_every_tab(tab) -> None:
     assert tab.evaluate(shown) == tab.evaluate("document.querySelectorAll('.tab').length")
     tab.evaluate("dispatchEvent(new Event('afterprint'))")
     assert tab.evaluate(shown) == 1
-
-
-def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
-    browser.reset()
-    open_page(browser, tmp_path, many_layers())
-    drawn = browser.evaluate(
-        "(() => { let count = 0; const real = CanvasRenderingContext2D.prototype.fillRect;"
-        " CanvasRenderingContext2D.prototype.fillRect = function (...how) {"
-        "   count += 1; real.apply(this, how); };"
-        " document.dispatchEvent(new Event('theme'));"
-        " CanvasRenderingContext2D.prototype.fillRect = real; return count; })()"
-    )
-    assert MANY / 100 < drawn < 10 * browser.evaluate(f"{CANVAS}.clientWidth")
-    assert browser.complaints() == []

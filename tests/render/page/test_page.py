@@ -1,10 +1,12 @@
 """The page as a parser sees it: no script needed, nothing from outside, nothing injected."""
 
 import base64
+import hashlib
 import json
 import re
 import zlib
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import pytest
 
@@ -13,7 +15,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.render.base.data_table import STATIC_ROWS
-from enginescope.render.html.page_frame import script_json, scripts
+from enginescope.render.html.page_frame import Script, licences, script_json, scripts, style
 from enginescope.render.page import page as page_module
 from enginescope.render.page.page import report_page
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
@@ -154,16 +156,13 @@ def test_script_json_reads_back_and_holds_no_markup() -> None:
     assert not set("<>&") & set(text)
 
 
-def test_downloads_are_the_files_themselves() -> None:
+def test_downloads_are_the_files_themselves_but_for_a_series_too_long_to_carry(monkeypatch) -> None:
     page = page_of(measured_run())
     assert set(page.data["files"]) == {
         *("report.json", "summary.json", "summary.csv", "latency_series.csv"),
         *("latency_percentiles.csv", "per_layer_times.csv"),
     }
     assert json.loads(page.data["files"]["summary.json"])["runs"][0]["run"] == "7f3ac01944de"
-
-
-def test_a_series_too_long_to_carry_is_left_beside_the_page(monkeypatch) -> None:
     monkeypatch.setattr(page_module, "MAX_SERIES_SAMPLES", 599)
     page = page_of(measured_run())
     assert "latency_series.csv" not in page.data["files"]
@@ -181,7 +180,7 @@ def test_thousands_of_layers_are_in_the_data_and_the_first_in_the_page() -> None
     assert "layer_17 " not in page.words
 
 
-def test_empty_parts_have_words() -> None:
+def test_empty_parts_have_words_and_imported_runs_what_their_tool_says() -> None:
     page = page_of(failed_run())
     assert "the worker died while loading the model" in page.words
     assert "Segmentation fault" in page.words
@@ -191,9 +190,6 @@ def test_empty_parts_have_words() -> None:
     page = page_of(imported_run(profile=None))
     assert "No layer profile: layers cannot be timed." in page.words
     assert "Reformat | copy" in page.words
-
-
-def test_imported_runs_show_what_their_tool_says() -> None:
     page = page_of(imported_run())
     assert "What trtexec 8.6.1 says" in page.headings
     assert "GPU compute time is unstable" in page.words
@@ -215,3 +211,30 @@ def test_several_runs_begin_with_an_overview_that_leads_to_each() -> None:
     for index in (1, 2, 3):
         assert f"#run-{index}-summary" in page.links
         assert f"run-{index}-method" in page.ids
+
+
+VENDOR = files("enginescope.render") / "assets" / "vendor"
+
+
+def test_libraries_are_those_that_were_published() -> None:
+    versions = json.loads((VENDOR / "VERSIONS.json").read_text())
+    assert {one["package"] for one in versions} == {"vega", "vega-lite", "vega-embed"}
+    for one in versions:
+        assert hashlib.sha256((VENDOR / one["file"]).read_bytes()).hexdigest() == one["sha256"]
+        assert f"{one['package']} {one['version']}" in licences()
+
+
+def test_scripts_neither_end_their_element_nor_load_anything() -> None:
+    made = scripts()
+    assert len(made) > len(json.loads((VENDOR / "VERSIONS.json").read_text()))
+    for script in made:
+        assert "</script" not in script.text.lower()
+        assert "<!--" not in script.text
+        assert "sourceMappingURL" not in script.text
+        assert "\r" not in script.text
+    assert "url(" not in style()
+    assert "@import" not in style()
+    # sha256 of "alert(1)", base64, as in the specification's own notation.
+    assert Script(text="alert(1)").csp_source == (
+        "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
+    )

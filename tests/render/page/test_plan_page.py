@@ -2,9 +2,13 @@
 
 import gzip
 import json
+import re
+from pathlib import Path
 
 import pytest
+from benchmarks.explore import synthetic_plans
 
+import enginescope as es
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.analysis.roofline.roofline import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
@@ -175,3 +179,25 @@ def test_anchors_of_two_plans_on_one_page_do_not_collide() -> None:
     anchors = [one for one in page.ids if one.startswith("run-")]
     assert len(anchors) == len(set(anchors)) > 40
     assert {"run-1-table-layers", "run-2-table-layers"} <= set(page.data["tables"])
+
+
+SHARED = re.compile(rb"<(script|style)>.*?</\1>", re.DOTALL)
+
+
+def written(folder: Path, layers: int) -> tuple[int, int]:
+    """Return the bytes of the page of a plan with times, and those of its files."""
+    folder.mkdir()
+    plan = synthetic_plans.chain(layers)
+    for name, content in {"graph": plan, "profile": synthetic_plans.profile_of(plan)}.items():
+        (folder / f"net.{name}.json").write_text(json.dumps(content))
+    page = folder / "net.html"
+    data = sum(one.stat().st_size for one in folder.iterdir())
+    es.explore(folder / "net.graph.json", html=page)
+    return len(SHARED.sub(b"", page.read_bytes())), data
+
+
+def test_a_page_is_a_fraction_of_its_data(tmp_path) -> None:
+    few, _ = written(tmp_path / "few", 1_030)
+    many, data = written(tmp_path / "many", 3_090)
+    assert many < 0.4 * data
+    assert many - few < 250 * 2_060

@@ -71,7 +71,7 @@ def test_the_answer() -> None:
         assert answer_text(found) == answer
 
 
-def test_rows_show_both_intervals_and_why_they_differ() -> None:
+def test_rows_show_both_intervals_and_why_they_differ_and_steer_no_terminal() -> None:
     shown = dict(reversed(reproduction_rows(result("latency"))))
     recorded, again = shown["different"].splitlines()[1:]
     assert recorded.startswith("recorded safe, ")
@@ -79,6 +79,8 @@ def test_rows_show_both_intervals_and_why_they_differ() -> None:
     assert recorded.count("…") == again.count("…") == 1
     assert "beyond the limit of 2 %" in again
     assert "again safe" in shown["same"]
+    rows = reproduction_rows(result("latency", name=NASTY))
+    assert "\x1b" not in "".join(text for row in rows for text in row)
 
 
 def test_facts_name_the_bundle_and_the_changed_versions() -> None:
@@ -100,11 +102,6 @@ def test_json_markdown_and_page_have_both_verdicts() -> None:
     page = reproduction_page(found).decode()
     assert '<th scope="col">Model</th>' not in page
     assert "per round" not in page
-
-
-def test_rows_cannot_steer_the_terminal() -> None:
-    rows = reproduction_rows(result("latency", name=NASTY))
-    assert "\x1b" not in "".join(text for row in rows for text in row)
 
 
 def test_outputs_that_are_not_as_recorded_are_named() -> None:

@@ -82,6 +82,8 @@ def test_layers_come_by_the_time_above_their_floor_with_their_share(recorded) ->
         "layer4.1: conv2/Conv + Add + relu_1/Relu",
     )
     assert all(row.raw_share.endswith(" %") for row in look.rows)
+    times = {0.0625: "62.5 µs", 1.25: "1.25 ms", 0.0: "0 ms", None: "not known"}
+    assert [format_us(ms) for ms in times] == list(times.values())
 
 
 def test_layers_whose_floor_is_unknown_or_partial_are_not_ranked() -> None:
@@ -157,13 +159,6 @@ def test_a_run_without_a_plan_keeps_its_own_figures_and_has_no_column_of_unknown
         assert f">{title}</th>" not in page
     assert "Not known: floors (the run has no plan), what to do (no rule ran)" in page
     assert ">not known<" not in page
-
-
-def test_short_times_read_in_microseconds() -> None:
-    assert format_us(0.0625) == "62.5 µs"
-    assert format_us(1.25) == "1.25 ms"
-    assert format_us(0.0) == "0 ms"
-    assert format_us(None) == "not known"
 
 
 @pytest.mark.parametrize(("ratio", "is_said"), [(1.2, True), (0.5, True), (1.001, False)])

@@ -1,7 +1,5 @@
 """Sections of a page on memory, precisions, the graph and the time line of a request."""
 
-import pytest
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
@@ -26,14 +24,11 @@ def subject_of(plan: Plan, *, timed: bool = True) -> PageSubject:
     return PageSubject(RunView(run))
 
 
-def test_a_small_plan_has_both() -> None:
+def test_a_small_plan_has_both_and_runs_without_a_plan_neither() -> None:
     subject = subject_of(small_plan())
     kept, types = memory(subject), precisions(subject)
     assert [one.key for one in kept.charts] == ["live-activations", "footprint-per-layer"]
     assert [one.key for one in types.charts] == ["precision-rollup", "latency-per-type"]
-
-
-def test_runs_without_a_plan_have_neither() -> None:
     bare = Plan(name="n", layers=(Layer(index=0, name="a"),), source_schema="names-only")
     for subject in (PageSubject(RunView(measured_run())), subject_of(bare, timed=False)):
         assert memory(subject) is None
@@ -69,15 +64,12 @@ def test_a_run_without_a_plan_or_without_layers_to_draw_has_none() -> None:
     assert "no graph" in found.empty
 
 
-@pytest.mark.parametrize(
-    ("plan", "words"),
-    [
+def test_what_it_is_of() -> None:
+    for plan, words in (
         (made(("a", "x", "y"), io="x>y"), "1 layer, 2 tensors between them; no profile"),
         (transformer(2), "12 layers, 13 tensors between them"),
-    ],
-)
-def test_what_it_is_of(plan, words) -> None:
-    assert section_of(plan).facts["sentence"].startswith(words)
+    ):
+        assert section_of(plan).facts["sentence"].startswith(words)
 
 
 def test_layers_know_their_rows() -> None:
@@ -93,16 +85,8 @@ def test_layers_know_their_rows() -> None:
 def test_only_small_plans_have_a_still_picture() -> None:
     assert "<svg" in section_of(transformer(400)).facts["still"]  # one repeat
     chain = tuple((f"l{one}", f"t{one}", f"t{one + 1}") for one in range(MOST_STILL + 5))
-    different = tuple(
-        Layer(
-            index=one.index,
-            name=one.name,
-            type=f"T{one.index}",
-            inputs=one.inputs,
-            outputs=one.outputs,
-        )
-        for one in made(*chain, kind="kgen").layers
-    )
+    plan = made(*chain, kind="kgen")
+    different = tuple(replace(one, type=f"T{one.index}") for one in plan.layers)
     assert section_of(Plan(name="p", layers=different)).facts["still"] is None
 
 

@@ -150,7 +150,7 @@ def test_charts_compile_in_the_dark_and_large_plans_have_few_marks() -> None:
         converter.vegalite_to_vega(
             vl_spec=chart.complete(), vl_version="6.1", config=chart_config(DARK)
         )
-    for name, chart in every_chart(large_view(20_000)).items():
+    for name, chart in every_chart(large_view(8_000)).items():
         assert len(rows_of(chart)) <= 3_600, name
         assert len(chart.table.rows) <= 251, name
 

@@ -1,0 +1,1 @@
+from tests.render.conftest import browser, tab  # noqa: F401 - fixtures
