@@ -1,5 +1,3 @@
-"""A self-test as text, Markdown, JSON, page and notebook: the answer leads."""
-
 import json
 from datetime import datetime, timedelta
 

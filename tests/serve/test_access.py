@@ -1,5 +1,3 @@
-"""Who may ask: hosts, the token, the cookie; headers of every answer."""
-
 import asyncio
 import inspect
 import time

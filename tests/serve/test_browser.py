@@ -1,5 +1,3 @@
-"""The pages in a browser: no complaint, no request elsewhere, filters, the keyboard."""
-
 import json
 
 import pytest

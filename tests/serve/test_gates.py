@@ -1,5 +1,3 @@
-"""Gates of a server: the verdict of ``enginescope gate``, as a page, as JSON, as a badge."""
-
 import json
 import re
 from collections.abc import Iterator

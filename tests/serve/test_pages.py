@@ -1,5 +1,3 @@
-"""What the pages show, and where they lead."""
-
 import re
 import zipfile
 from html.parser import HTMLParser

@@ -1,5 +1,3 @@
-"""Runs that are pushed: taken once, checked before they are kept, resumed by what is missing."""
-
 import http.server
 import json
 import os
@@ -133,7 +131,8 @@ def test_a_server_that_only_shows(store, team, capsys) -> None:
 def test_no_server_there(store, capsys) -> None:
     assert push("http://127.0.0.1:9", store) == 2
     assert "is it running there" in capsys.readouterr().err
-    for url in "ftp://x 127.0.0.1:80 http://u:secret@127.0.0.1 http://[::1 http://x:y".split():
+    wrong = ["ftp://x", "127.0.0.1:80", "http://u:secret@127.0.0.1", "http://[::1", "http://x:y"]
+    for url in wrong:
         assert push(url, store) == 2
         assert "secret" not in capsys.readouterr().err.replace(url, "")
 

@@ -1,5 +1,3 @@
-"""The pages of suites: which there are, a cell's run behind it, the whole page, the table."""
-
 import html
 import re
 from datetime import datetime, timezone

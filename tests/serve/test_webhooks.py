@@ -1,5 +1,3 @@
-"""Webhooks: told of a change of level once, signed, again until it is taken, never in the way."""
-
 import hashlib
 import hmac
 import http.server

@@ -46,14 +46,13 @@ def test_an_exported_run_comes_back_whole_under_its_name(store, exported, tmp_pa
     ]
 
 
-def test_links_are_not_followed(store, exported, tmp_path) -> None:
+def test_links_are_not_followed_and_a_run_that_vanishes_is_not_exported(
+    store, exported, tmp_path
+) -> None:
     (tmp_path / "secret").write_text("secret")
     (store.folder_of("abc") / "artifacts" / "link").symlink_to(tmp_path / "secret")
     with zipfile.ZipFile(store.export("abc", tmp_path / "two.zip")) as packed:
         assert not [name for name in packed.namelist() if "link" in name]
-
-
-def test_a_run_that_vanishes_is_not_exported(store, exported, tmp_path) -> None:
     folder = store.folder_of("abc")
     store.delete("abc")
     with pytest.raises(StoreError, match=r"it has no run\.json"):

@@ -1,5 +1,3 @@
-"""The verb: addresses, tokens, what it says; a real process."""
-
 import os
 import signal
 import stat
@@ -83,16 +81,13 @@ def test_other_addresses_without_https_are_named(never, capsys, tmp_path, monkey
     assert TOKEN not in shown
 
 
-def test_an_address_that_cannot_be(never, capsys, tmp_path) -> None:
+def test_addresses_and_libraries_that_are_not_there(never, capsys, tmp_path, monkeypatch) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1]), "--store", str(tmp_path)]) == 2
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
     assert main(["serve", "--certificate", __file__, "--store", str(tmp_path)]) == 2
-
-
-def test_without_the_libraries(monkeypatch, capsys, tmp_path) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
     assert main(["serve", "--store", str(tmp_path)]) == 2
     assert "pip install 'enginescope[serve]'" in capsys.readouterr().err

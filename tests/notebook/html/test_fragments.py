@@ -46,7 +46,7 @@ def run_of(plan: Plan, profile: Profile | None = None, name: str = "net") -> Run
     return run_of_engine(EngineFacts(name=name, plan=plan, profile=profile))
 
 
-def test_every_text_is_escaped() -> None:
+def test_every_text_is_escaped_and_what_has_nothing_in_it_left_out() -> None:
     html = fragment(
         EVIL,
         fact_list([(EVIL, EVIL)]),
@@ -59,23 +59,17 @@ def test_every_text_is_escaped() -> None:
     assert set(found.elements) <= {
         *("div", "p", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li")
     }
-
-
-def test_what_has_nothing_in_it_is_left_out() -> None:
     assert data_table("t", ["a"], []) == fact_list([]) == notice_list([]) == ""
     assert checked(fragment("only", "", "")).elements == ["div", "p", "strong"]
 
 
-def test_a_plan() -> None:
+def test_plans_with_times_and_without() -> None:
     plan = plan_named(layer=EVIL)
     found = checked(plan_html(PlanView(plan, times(plan))))
     assert "Slowest layers" in found.text
     assert "Time by type" in found.text
     assert "5 layers: 3 launch work, 2 launch nothing" in found.text
     assert "(sum of layer means, 7 iterations, no interval: " in found.text
-
-
-def test_plans_without_times_or_samples_say_how_to_get_them() -> None:
     found = checked(plan_html(PlanView(plan_named())))
     assert "--exportProfile" in found.text
     bare = checked(plan_html(PlanView(parse_plan(plans.encoded(plans.names_only()), "n")[0])))

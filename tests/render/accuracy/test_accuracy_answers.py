@@ -1,5 +1,3 @@
-"""A task's figures in words and tables, and a side's answer in one sentence."""
-
 from typing import Any
 
 import numpy as np

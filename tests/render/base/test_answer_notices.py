@@ -1,5 +1,3 @@
-"""What page, Markdown and terminal show of an answer: notices, details, parts, long names."""
-
 import sys
 
 from rich.console import Group

@@ -1,5 +1,3 @@
-"""Labels: options that sides share are said once, shortened names stay apart."""
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -1,5 +1,3 @@
-"""Tables: by columns, without unknown columns, with one number of decimals, as CSV."""
-
 import csv
 import io
 

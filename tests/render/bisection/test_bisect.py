@@ -1,5 +1,3 @@
-"""Where an error starts and what to keep in FP32: words, screens, pictures."""
-
 import json
 
 import msgspec

@@ -1,5 +1,3 @@
-"""Parts of charts: estimates, logarithmic axes, long series, colors, and the kinds there are."""
-
 import math
 import re
 from collections.abc import Iterator

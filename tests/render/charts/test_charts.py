@@ -1,5 +1,3 @@
-"""Each chart: nothing without data, else a specification that Vega-Lite compiles."""
-
 import re
 
 import numpy as np

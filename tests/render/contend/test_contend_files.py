@@ -1,5 +1,3 @@
-"""A contention test as text, Markdown, JSON, page and notebook: the answer leads."""
-
 import json
 
 from enginescope.core.record import replace

@@ -1,5 +1,3 @@
-"""The figures and the screen of ``depth``, on comparisons made by hand."""
-
 import dataclasses
 import html
 import json

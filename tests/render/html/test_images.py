@@ -1,5 +1,3 @@
-"""Pictures of charts, PNG files, and one picture of an answer for a slide."""
-
 import struct
 import zlib
 

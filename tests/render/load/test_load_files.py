@@ -1,5 +1,3 @@
-"""A load test on the terminal, in JSON and on its page."""
-
 import json
 
 import pytest

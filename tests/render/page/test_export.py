@@ -1,5 +1,3 @@
-"""The JSON and CSV files of a report."""
-
 import csv
 import io
 import json

@@ -1,5 +1,3 @@
-"""What is shown of a GPU's readings: words, pictures, page, files."""
-
 import csv
 import io
 import json

@@ -1,5 +1,3 @@
-"""The page in a real browser: charts are drawn, nothing is asked for, nobody complains."""
-
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView

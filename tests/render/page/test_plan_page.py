@@ -1,5 +1,3 @@
-"""The page over a plan that was not measured as a whole."""
-
 import gzip
 import json
 import re

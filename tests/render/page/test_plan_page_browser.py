@@ -1,5 +1,3 @@
-"""Pages over plans in a real browser: charts, tables of any length, nothing asked for."""
-
 import json
 from pathlib import Path
 

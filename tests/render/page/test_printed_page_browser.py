@@ -1,5 +1,3 @@
-"""What a page over a plan has on paper."""
-
 import base64
 import json
 import re

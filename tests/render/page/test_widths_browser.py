@@ -150,7 +150,7 @@ def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
         assert (width, tab.evaluate(WRONG)) == (width, [])
         alike = [one for one in tab.evaluate(LABELS) if "same/x" not in one]  # two layers' name
         assert (width, alike) == (width, [])
-        if name in ("report", *PLANS):
+        if name in ("reports", *PLANS):
             assert tab.evaluate("document.querySelectorAll('.role-axis-label text').length") > 50
     told = [one for one in tab.complaints() if one.get("level") != "verbose"]
     assert [one for one in told if "404" not in str(one)] == []

@@ -1,5 +1,3 @@
-"""An upgrade that ran again, as text, JSON and notebook: the answer leads, names are escaped."""
-
 import json
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models

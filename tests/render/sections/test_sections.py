@@ -1,5 +1,3 @@
-"""Sections of a page on memory, precisions, the graph and the time line of a request."""
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine

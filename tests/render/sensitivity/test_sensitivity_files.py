@@ -1,5 +1,3 @@
-"""What layers lose in a lower precision as text, Markdown, CSV, JSON, page and notebook."""
-
 import csv
 import io
 import json

@@ -1,5 +1,3 @@
-"""A sweep of shapes as text, JSON, Markdown, CSV, page and notebook: the answer leads."""
-
 import csv
 import io
 import json

@@ -1,5 +1,3 @@
-"""The page, the maps and the files of a comparison of answers."""
-
 import html
 import json
 import re

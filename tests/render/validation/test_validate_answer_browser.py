@@ -1,5 +1,3 @@
-"""The page of compared answers, and a report that carries some, in a real browser."""
-
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView

@@ -1,5 +1,3 @@
-"""The charts of the report card: figures of trex's examples, hand-made plans, and every size."""
-
 import json
 from pathlib import Path
 from typing import Any
