@@ -56,8 +56,8 @@ def test_links_are_not_followed_and_a_run_that_vanishes_is_not_exported(
     folder = store.folder_of("abc")
     store.delete("abc")
     with pytest.raises(StoreError, match=r"it has no run\.json"):
-        run_folder.pack(folder, tmp_path / "two.zip")
-    assert not (tmp_path / "two.zip").exists()
+        run_folder.pack(folder, tmp_path / "three.zip")
+    assert not (tmp_path / "three.zip").exists()
 
 
 @pytest.mark.parametrize(

@@ -58,36 +58,31 @@ def loaded_run(
     )
 
 
-@cache
-def single(rate: float = 100.0, slo: Slo | None = None, **run: Any) -> LoadReport:
-    """Return a load test at one rate."""
-    made = loaded_run(rate, **run)
-    step = step_of(None, [trial_of(made, slo)])
-    return LoadReport(
-        target="net.onnx",
-        backend="ort-cpu",
-        rule=made.job.load or LoadRule(),
-        kind=step.kind,
-        steps=(step,),
-        slo=slo,
-        evidence=EvidenceLevel.SAMPLES,
-        notices=made.notices,
-    )
-
-
-@cache
-def scenario(name: Any) -> LoadReport:
-    """Return a load test as a scenario."""
-    run = loaded_run(100.0, scenario=name)
-    step = step_of(None, [trial_of(run, None)])
+def _report(run: Run, slo: Slo | None = None, **fields: Any) -> LoadReport:
+    step = step_of(None, [trial_of(run, slo)])
     return LoadReport(
         target="net.onnx",
         backend="ort-cpu",
         rule=run.job.load or LoadRule(),
         kind=step.kind,
         steps=(step,),
-        loadgen=loadgen_figures(run, name, GOAL if name == "server" else None),
+        slo=slo,
+        **fields,
     )
+
+
+@cache
+def single(rate: float = 100.0, slo: Slo | None = None, **run: Any) -> LoadReport:
+    """Return a load test at one rate."""
+    made = loaded_run(rate, **run)
+    return _report(made, slo, evidence=EvidenceLevel.SAMPLES, notices=made.notices)
+
+
+@cache
+def scenario(name: Any) -> LoadReport:
+    """Return a load test as a scenario."""
+    run = loaded_run(100.0, scenario=name)
+    return _report(run, loadgen=loadgen_figures(run, name, GOAL if name == "server" else None))
 
 
 @cache

@@ -1,10 +1,25 @@
+import csv
+import io
+import json
+
+import numpy as np
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.record import replace
+from enginescope.records.samples import QueryTrace
 from enginescope.render.page import report as report_module
+from enginescope.render.page.export import (
+    latency_percentiles_csv,
+    latency_series_csv,
+    per_layer_times_csv,
+    report_json,
+    summary_csv,
+    summary_json,
+)
 from enginescope.render.page.report import write_report
-from tests.render.runs import failed_run, imported_run, measured_run
+from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 DATA_FILES = {
     *("report.json", "report.md", "report.html", "summary.json", "summary.csv"),
@@ -75,3 +90,123 @@ def test_requests_that_make_no_sense(tmp_path) -> None:
     with pytest.raises(UsageError, match="'htm' is not a report format") as caught:
         write_report([view], tmp_path, formats=("htm",))
     assert caught.value.hint == "did you mean html?"
+
+
+def strict(data: bytes) -> dict:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(data, parse_constant=refuse)
+
+
+def test_summary_holds_the_figures_unrounded_of_runs_in_order() -> None:
+    view = RunView(measured_run())
+    (run,) = strict(summary_json([view]))["runs"]
+    assert run["run"] == view.id
+    assert run["headline"] == "latency"
+    (summary,) = run["summaries"]
+    assert summary["median_ms"] == view.latency.median_ms
+    assert summary["median_interval"]["low"] == view.latency.median_interval.low
+    p99 = next(one for one in summary["percentiles"] if one["p"] == 99)
+    assert p99["needed_n"] == 459
+    assert (p99["mark"] is None) is (p99["interval"] is not None)
+    assert run["throughput"]["per_s"] == view.throughput_per_s
+    assert run["layer_sum"]["ratio"] == view.layer_sum_ratio
+    assert {one["name"] for one in run["phases"]} == {"load", "first_inference"}
+    assert next(one["code"] for one in run["notices"]) == "W-LOAD"
+    views = [RunView(measured_run()), RunView(failed_run())]
+    assert [one["run"] for one in strict(summary_json(views))["runs"]] == [one.id for one in views]
+
+
+def test_report_holds_the_record_and_the_slowest_layers() -> None:
+    view = RunView(measured_run())
+    (run,) = strict(report_json([view], topk=5))["runs"]
+    assert run["record"]["command"] == "enginescope bench squeezenet.onnx --on ort-cpu"
+    assert run["record"]["environment"]["versions"] == {"onnxruntime": "1.31.1"}
+    assert run["record"]["stop"]["rule"] == "precision"
+    times = [one["time_ms"] for one in run["top_layers"]]
+    assert len(times) == 5
+    assert times == sorted(times, reverse=True)
+    assert times[0] == max(row.time_ms for row in view.layers)
+    assert run["layers_total"] == 40
+    assert run["samples"] == [{"metric": "latency", "steady_state": 600, "warm_up": 5}]
+    trace = QueryTrace(**dict.fromkeys(QueryTrace.__struct_fields__, np.arange(3.0)))
+    run = replace(measured_run(), trace=trace)
+    (reported,) = strict(report_json([RunView(run)]))["runs"]
+    assert "trace" not in reported["record"]
+
+
+def test_failed_and_imported_runs_say_what_is_known() -> None:
+    (run,) = strict(report_json([RunView(failed_run())]))["runs"]
+    assert run["outcome"] == "crashed"
+    assert run["record"]["outcome"]["message"] == "the worker died while loading the model"
+    assert run["headline"] is None
+    assert run["throughput"] is None
+    assert run["summaries"] == []
+    assert run["layer_sum"] is None
+    (run,) = strict(report_json([RunView(imported_run())]))["runs"]
+    assert run["reported"][0]["min_ms"] == 0.8
+    assert run["throughput"] == {
+        "per_s": 1234.5,
+        "unit": "queries",
+        "definition": "as trtexec printed it",
+    }
+
+
+def read(data: bytes) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    assert all(None not in row for row in rows)
+    assert all(None not in row.values() for row in rows)
+    return rows
+
+
+def test_summary_has_a_row_per_run_and_metric() -> None:
+    views = [RunView(measured_run()), RunView(imported_run()), RunView(failed_run())]
+    rows = read(summary_csv(views))
+    assert [(row["run"], row["metric"]) for row in rows] == [
+        ("7f3ac01944de", "latency"),
+        ("0123456789ab", "trtexec_latency"),
+        ("0123456789ab", "gpu_compute"),
+        ("deadbeef0001", ""),
+    ]
+    latency = views[0].latency
+    assert float(rows[0]["median_ms"]) == latency.median_ms
+    assert float(rows[0]["median_low_ms"]) == latency.median_interval.low
+    assert float(rows[0]["p99_ms"]) == latency.p99_ms
+    assert bool(rows[0]["p99_mark"]) is not bool(rows[0]["p99_low_ms"])
+    assert (rows[0]["throughput_unit"], rows[1]["throughput_unit"]) == ("items", "queries")
+    assert rows[2]["throughput_per_s"] == ""
+    assert (rows[3]["outcome"], rows[3]["median_ms"], rows[3]["p99_ms"]) == ("crashed", "", "")
+
+
+def test_series_holds_every_sample_and_the_warm_up() -> None:
+    run = measured_run()
+    rows = read(latency_series_csv([RunView(run)]))
+    steady = [row for row in rows if row["phase"] == "steady_state"]
+    assert [float(row["value_ms"]) for row in steady] == run.samples[0].values_ms.tolist()
+    assert [float(row["start_ms"]) for row in steady] == run.samples[0].start_ms.tolist()
+    warm_up = [row for row in rows if row["phase"] == "warm_up"]
+    assert [float(row["value_ms"]) for row in warm_up] == run.samples[0].warmup_ms.tolist()
+    assert {row["start_ms"] for row in warm_up} == {""}
+    assert [int(row["i"]) for row in warm_up] == list(range(5))
+
+
+def test_percentiles_go_from_least_to_greatest_and_failed_runs_have_none() -> None:
+    rows = read(latency_percentiles_csv([RunView(measured_run())]))
+    values = [float(row["value_ms"]) for row in rows]
+    assert values == sorted(values)
+    by_p = {float(row["p"]): row for row in rows}
+    assert {1, 50, 90, 99, 99.5, 99.9} <= set(by_p)
+    assert by_p[99]["needed_n"] == "459"
+    assert by_p[99.9]["mark"] == "effective-samples"
+    assert all(bool(row["mark"]) or bool(row["low_ms"]) for row in rows)
+    assert read(latency_percentiles_csv([RunView(failed_run())])) == []
+
+
+def test_layers_are_sorted_and_complete_and_defused() -> None:
+    rows = read(per_layer_times_csv([RunView(imported_run())]))
+    assert [row["name"] for row in rows] == ["stem", EVIL, "Reformat | copy", "fc"]
+    assert [float(row["time_ms"]) for row in rows] == [0.3, 0.2, 0.15, 0.05]
+    assert rows[0]["tactic"] == "'=HYPERLINK(1)"
+    assert rows[0]["onnx_nodes"] == "Conv_0;Relu_1"
+    assert [row["precision"] for row in rows] == ["INT8", "INT8", "FP32", "FP16"]
