@@ -89,7 +89,7 @@ def test_what_is_measured_and_what_is_drawn_are_told_apart() -> None:
     assert dict(scope_facts(none))["measured"].endswith("; none finished")
 
 
-def test_tables() -> None:
+def test_tables_and_files_have_the_curve_the_notices_and_the_comparisons() -> None:
     first, *_, last = curve_table(TEST).rows
     assert first == ("none", "1.2 %", "0.0 … 4.2 %", "60.0 %", "0.0 %", "60")
     assert last[:3] == ("4.2 %", "100.0 %", "96.0 … 100.0 %")
@@ -100,6 +100,10 @@ def test_tables() -> None:
         "cut off by the time",
     ]
     assert comparison_table(TEST).rows[0][:4] == ("cmp-0a1b2c3d", "60", "16", "1.0012")
+    test = replace(TEST, notices=(Notice(code="W-LOAD", message="busy"),))
+    assert json.loads(self_test_json(test))["report"]["curve"][2]["found_pct"] == 95.4
+    assert "(W-LOAD)" in self_test_markdown(test).decode()
+    assert "cmp-0a1b2c3d" in self_test_page(test).decode()
 
 
 @pytest.mark.parametrize(("days", "age"), [(0, "today"), (1, "1 day ago"), (40, "40 days ago")])
@@ -108,10 +112,3 @@ def test_a_recorded_test_has_its_age(days, age) -> None:
     line = recorded_line(TEST, now)
     assert line.endswith(f", measured {age}")
     assert "find 2.1 % in 95 of 100 cases (comparisons with itself: 1 of 3 false)" in line
-
-
-def test_files_have_the_curve_the_notices_and_the_comparisons() -> None:
-    test = replace(TEST, notices=(Notice(code="W-LOAD", message="busy"),))
-    assert json.loads(self_test_json(test))["report"]["curve"][2]["found_pct"] == 95.4
-    assert "(W-LOAD)" in self_test_markdown(test).decode()
-    assert "cmp-0a1b2c3d" in self_test_page(test).decode()

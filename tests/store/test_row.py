@@ -75,15 +75,17 @@ FILTER = st.builds(
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory) -> Index:
-    made = Index.in_folder(tmp_path_factory.mktemp("index"))
-    made.prepare()
+def indexes(tmp_path_factory) -> list[Index]:
+    made = [Index.in_folder(tmp_path_factory.mktemp(name)) for name in ("quick", "usual")]
+    for index in made:
+        index.prepare()
     return made
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ROW, unique_by=lambda row: row.id, max_size=12), st.lists(FILTER, max_size=6))
-def test_the_index_its_quick_reader_and_the_folders_answer_alike(index, rows, filters) -> None:
+def test_the_index_its_quick_reader_and_the_folders_answer_alike(indexes, rows, filters) -> None:
+    index = indexes[0]
     index.replace(rows)
     names = {row.id for row in rows}
     for wanted in (Filter(), *filters):
@@ -112,14 +114,6 @@ def test_a_day_holds_all_its_moments_and_unknown_medians_come_last() -> None:
     assert (ids(until="2026-01-01"), ids(order="fastest")) == (["r0"], ["r2", "r0", "r1"])
     assert ids(order="slowest") == ["r0", "r2", "r1"]
     assert ids(order="oldest") == ["r0", "r1", "r2"]
-
-
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory) -> list[Index]:
-    made = [Index.in_folder(tmp_path_factory.mktemp(name)) for name in ("quick", "usual")]
-    for index in made:
-        index.prepare()
-    return made
 
 
 @settings(max_examples=20, deadline=None)

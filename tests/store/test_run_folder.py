@@ -136,16 +136,13 @@ def test_artefacts_are_copied_and_never_overwrite_each_other(tmp_path) -> None:
     assert kept[1].sha256 == "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
 
 
-def test_lost_artefacts_are_said(tmp_path) -> None:
+def test_lost_artefacts_are_said_also_those_that_cannot_be_copied(tmp_path, monkeypatch) -> None:
     paths = ["gone", "", "a" * 5000, "\0"]
     run = a_run(artifacts=tuple(Artifact(kind="times", path=path) for path in paths))
     stored = write_run(run, tmp_path / "run", files_from=tmp_path)
     assert [one.code for one in stored.notices] == ["W-ARTIFACT-LOST"]
     assert stored.notices[0].evidence == {"paths": paths}
     assert stored.artifacts == run.artifacts
-
-
-def test_an_artefact_that_cannot_be_copied_is_lost_whole(tmp_path, monkeypatch) -> None:
     (tmp_path / "log").write_text("log")
 
     def half(_, target):
@@ -154,9 +151,9 @@ def test_an_artefact_that_cannot_be_copied_is_lost_whole(tmp_path, monkeypatch) 
 
     monkeypatch.setattr(run_folder.shutil, "copyfile", half)
     run = a_run(artifacts=(Artifact(kind="log", path="log"),))
-    stored = write_run(run, tmp_path / "run", files_from=tmp_path)
+    stored = write_run(run, tmp_path / "half", files_from=tmp_path)
     assert [one.code for one in stored.notices] == ["W-ARTIFACT-LOST"]
-    assert list((tmp_path / "run/artifacts").iterdir()) == []
+    assert list((tmp_path / "half/artifacts").iterdir()) == []
 
 
 @pytest.mark.parametrize("damage", sorted(set(DAMAGE) - {"newer", "another id"}))

@@ -86,9 +86,6 @@ def page_of(*outputs: str) -> bytes:
     return f"<!doctype html><meta charset='utf-8'><body>{''.join(outputs)}</body>".encode()
 
 
-SVG = "document.querySelector('svg')"
-
-
 @pytest.mark.browser
 def test_hover(tab, plan, tmp_path, monkeypatch) -> None:
     page = tmp_path / "notebook.html"
@@ -101,7 +98,10 @@ def test_hover(tab, plan, tmp_path, monkeypatch) -> None:
     tab.until("document.querySelectorAll('[data-live=chart] svg').length === 2")
     tab.until("document.querySelectorAll('img').length === 0")  # the graph's went too
     assert tab.evaluate("document.querySelector('iframe').sandbox.value") == "allow-scripts"
-    bar = f"{SVG}.querySelector('.mark-rect path, .mark-bar path, [aria-roledescription=bar]')"
+    bar = (
+        "document.querySelector('svg')"
+        ".querySelector('.mark-rect path, .mark-bar path, [aria-roledescription=bar]')"
+    )
     move = "new MouseEvent('{}', {{ bubbles: true, clientX: 200, clientY: 100 }})"
     for kind in ("mouseover", "mousemove", "pointerover", "pointermove"):
         tab.evaluate(f"{bar}.dispatchEvent({move.format(kind)})")

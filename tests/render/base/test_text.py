@@ -48,10 +48,6 @@ def test_what_is_no_whole_request_is_said_to_be_what_it_is() -> None:
     assert "GPU compute time: between the events around the enqueue" in compute
 
 
-def label_of(line: str) -> str:
-    return line[:12].strip()
-
-
 def test_series_beside_the_headline_have_lines_measured_or_printed() -> None:
     run = imported_run()
     half = replace(run.samples[1], metric="h2d", values_ms=run.samples[1].values_ms / 2)
@@ -61,7 +57,7 @@ def test_series_beside_the_headline_have_lines_measured_or_printed() -> None:
     tool = replace(run.tool, summaries=(*run.tool.summaries, enqueue, none))
     measured = replace(run, samples=(*run.samples, half, still), tool=tool)
     text = summary_text(RunView(measured), width=300)
-    lines = {label_of(line): line for line in text.splitlines() if line.startswith("  ")}
+    lines = {line[:12].strip(): line for line in text.splitlines() if line.startswith("  ")}
     shape = "N ms median   N % CI N … N ms   pN N ms"
     assert normalised(lines["compute"]).startswith(f"  compute    {shape}")
     assert normalised(lines["compute"]).endswith("mean N ms   min N ms   max N ms")
@@ -174,7 +170,7 @@ def test_several_runs_are_a_row_each() -> None:
     assert "* too few samples to state it" in text
 
 
-def test_models_of_one_name_are_told_apart_by_their_folders() -> None:
+def test_models_of_one_name_go_by_their_folders_and_files_by_their_own() -> None:
     def view(folder: str) -> RunView:
         run = measured_run()
         subject = Subject(name="onnx/model.onnx", path=f"/zoo/{folder}/onnx/model.onnx")
@@ -185,8 +181,6 @@ def test_models_of_one_name_are_told_apart_by_their_folders() -> None:
     assert "vit" in text
     assert "bert" not in as_text(runs_table([view("bert"), view("bert")]), width=120)
 
-
-def test_files_of_different_folders_go_by_their_own_names() -> None:
     def names(*paths: str) -> list[str]:
         files = [(path.rpartition("/zoo/")[2], path) for path in paths]
         subjects = [Subject(name=name, path=path) for name, path in files]

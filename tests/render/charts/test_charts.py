@@ -148,7 +148,7 @@ def test_no_line_of_the_distribution_crosses_the_label_of_another(values) -> Non
         assert not any(ends[0] < other["x"] < ends[1] for other in above)
 
 
-def test_series_show_each_sample_or_count_them_without_start_times() -> None:
+def test_series_show_each_sample_or_their_extremes_and_say_so() -> None:
     chart = latency_series(RunView(measured_run()))
     assert chart.title == "Latency over the run: each of 600 samples"
     assert len(chart.spec["layer"][0]["data"]["values"]) == 600
@@ -156,9 +156,6 @@ def test_series_show_each_sample_or_count_them_without_start_times() -> None:
     assert "Triangles at the upper edge" in chart.subtitle[1]
     chart = latency_series(run_of([1.0, 2.0, 3.0, 2.0, 1.0]))
     assert chart.spec["layer"][0]["encoding"]["x"]["title"] == "sample"
-
-
-def test_long_series_shows_extremes_and_says_so() -> None:
     values = 4 + np.random.default_rng(1).random(MAX_POINTS + 1)
     values[777] = 99.0
     chart = latency_series(run_of(values))

@@ -41,7 +41,7 @@ def test_panels_name_every_side_with_its_figures() -> None:
     assert "apart" not in text
 
 
-def test_medians_have_their_intervals() -> None:
+def test_medians_have_their_intervals_and_json_every_figure() -> None:
     found = depth_benchmark(THREE)
     chart = latency_medians([(one.label, one.view) for one in found.sides])
     row = chart.spec["data"]["values"][1]
@@ -50,6 +50,11 @@ def test_medians_have_their_intervals() -> None:
     text = speed_figure(found)
     assert "median ms" in text
     assert "one after the other" in text
+    held = json.loads(depth_json(depth_benchmark(THREE)))
+    assert [one["side"] for one in held["sides"]] == list(THREE)
+    assert held["agreement"]["against"] == "reference"
+    assert held["quality"]["sides"][2]["values"]["d1"] > 0.9
+    assert held["sides"][0]["gpu"] == "NVIDIA H200"
 
 
 @pytest.mark.usefixtures("small_pictures")
@@ -108,14 +113,6 @@ def test_the_screen_keeps_to_its_width(width: int) -> None:
     assert "Against ground-truth depth of street.jpg" in text
     for one in ("AbsRel", "δ3", "95 % CI", "W-DEPTH-RANGE"):
         assert one in text, one
-
-
-def test_json_has_every_figure() -> None:
-    held = json.loads(depth_json(depth_benchmark(THREE)))
-    assert [one["side"] for one in held["sides"]] == list(THREE)
-    assert held["agreement"]["against"] == "reference"
-    assert held["quality"]["sides"][2]["values"]["d1"] > 0.9
-    assert held["sides"][0]["gpu"] == "NVIDIA H200"
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_the_page_and_markdown_state_how_the_energy_came_about() -> None:
     assert "Energy of a request" in text
 
 
-def test_json_has_figures_and_no_arrays() -> None:
+def test_json_has_figures_and_csv_leaves_empty_what_was_not_reported() -> None:
     for data in (summary_json([view()]), report_json([view()])):
         (run,) = json.loads(data)["runs"]
         gpu = run["gpu"]
@@ -121,9 +121,6 @@ def test_json_has_figures_and_no_arrays() -> None:
         assert gpu["other_processes"][0]["pid"] == 42
     (bare,) = json.loads(summary_json([RunView(measured_run())]))["runs"]
     assert bare["gpu"] is None
-
-
-def test_csv_leaves_empty_what_was_not_reported() -> None:
     rows = list(csv.DictReader(io.StringIO(gpu_telemetry_csv([view()]).decode())))
     assert len(rows) == 3 + 100
     assert {one["span"] for one in rows} == {"timed", "idle", "load", ""}

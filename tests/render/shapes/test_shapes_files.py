@@ -59,12 +59,6 @@ def test_an_unstable_measurement_says_so_first() -> None:
     assert build_command(unstable) is None
 
 
-@pytest.mark.parametrize(("measured", "words"), [(8, ""), (9, ", 1 disturbed excluded")])
-def test_the_evidence_counts_disturbed_processes(measured, words) -> None:
-    facts = dict(scope_facts(replace(report(), measured_rounds=measured)))
-    assert facts["evidence"] == f"8 processes{words}, shapes in random order in each"
-
-
 def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     facts = dict(scope_facts(report(CLIFF, new_ms=0.5, again_ms=0.0, switch_ms=0.05)))
     assert facts["change"].startswith("first request of a new shape: +0.500 ms, × 1.")
@@ -82,7 +76,10 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     )
 
 
-def test_a_trace_and_shapes_without_a_figure_are_told() -> None:
+def test_a_trace_disturbed_processes_and_shapes_without_a_figure_are_told() -> None:
+    for measured, words in ((8, ""), (9, ", 1 disturbed excluded")):
+        facts = dict(scope_facts(replace(report(), measured_rounds=measured)))
+        assert facts["evidence"] == f"8 processes{words}, shapes in random order in each"
     use = TraceUse(requests=90, padded=4, beyond=2, changes=30, change_share=0.125)
     assert dict(scope_facts(replace(report(), trace=use)))["trace"] == (
         "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
