@@ -1,6 +1,5 @@
 import hashlib
 import hmac
-import http.server
 import json
 import threading
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from enginescope.serve.webhooks import ToldChange, as_told, history_key, is_news
 from enginescope.store.archive import Store
 from tests.analysis.historic_runs import over_days
 from tests.serve.conftest import TOKEN, served, wait_for
+from tests.serve.test_push import Handler, running
 from tests.store.stored_runs import a_run
 
 SECRET = "a-secret-of-the-team"
@@ -34,44 +34,33 @@ class Receiver:
     """An address that messages go to: what it got, and what it returns."""
 
     def __init__(self) -> None:
+        self.url = ""
         self.got: list[tuple[Any, bytes]] = []
         self.statuses: list[int] = []
         self.answers = threading.Event()
         self.answers.set()
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.got.append((self.headers, body))
-                receiver.answers.wait(60)
-                self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
-                self.send_header("Location", "/elsewhere")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def do_GET(self) -> None:
-                receiver.got.append((self.headers, b"{}"))
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}{PATH}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self.answers.set()
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     made = Receiver()
-    yield made
-    made.close()
+
+    class Told(Handler):
+        def do_POST(self) -> None:  # noqa: N802
+            made.got.append((self.headers, self.rfile.read(int(self.headers["Content-Length"]))))
+            made.answers.wait(60)
+            self.send_response(made.statuses.pop(0) if made.statuses else 204)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:  # noqa: N802
+            made.got.append((self.headers, b"{}"))
+
+    with running(Told) as address:
+        made.url = f"{address}{PATH}"
+        yield made
+        made.answers.set()
 
 
 @pytest.fixture(autouse=True)
