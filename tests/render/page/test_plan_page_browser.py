@@ -178,8 +178,7 @@ def test_the_first_screen_holds_numbers_picture_and_list(tab, tmp_path) -> None:
 
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda one: one.name)
 def test_every_tab_opens_and_every_link_lands_in_its_own(tab, tmp_path, file) -> None:
-    path = open_page(tab, tmp_path, file)
-    assert_whole(tab, path)
+    assert_whole(tab, open_page(tab, tmp_path, file))
     anchors = tab.evaluate("[...document.querySelectorAll('.tab section')].map((one) => one.id)")
     assert len(anchors) >= 8
     for width in (1920, 420):
