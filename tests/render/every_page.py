@@ -47,7 +47,6 @@ def report(*runs: Run) -> bytes:
 
 @cache
 def plan_page(file: Path) -> bytes:
-    """Return the page of a plan."""
     return report_page([PageSubject(RunView(resolve_plan(str(file)).as_run()))])
 
 
@@ -74,7 +73,6 @@ def suite() -> SuiteResult:
 
 
 def write_pages(folder: Path) -> dict[str, Path]:
-    """Write a page of each kind; return them by their names."""
     made = {
         "plan": plan_page(PLAN),
         "report": report(measured_run(trace=trace([2.0] * 6))),

@@ -11,8 +11,6 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 class Cell:
-    """A cell as it is in the file."""
-
     def __init__(self, kind: str | None, value: Any, style: int, *, is_formula: bool) -> None:
         self.kind, self.value, self.style, self.is_formula = kind, value, style, is_formula
 

@@ -139,8 +139,6 @@ def test_no_server_there(store, capsys) -> None:
 
 @pytest.fixture
 def sent(server) -> Callable[..., tuple[int, dict]]:
-    """Return what sends a raw request, and gives its status and answer."""
-
     def put(run_id: str, data: object, kind: str = "application/zip") -> tuple[int, dict]:
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": kind}
         url = f"{server}/api/runs/{run_id}"

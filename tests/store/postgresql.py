@@ -43,7 +43,6 @@ class Server:
         return f"postgresql+psycopg://{USER}:{password}@127.0.0.1:{self.port}/{database}"
 
     def fresh_url(self) -> str:
-        """Make an empty database."""
         import psycopg
 
         name = f"t{secrets.token_hex(4)}"

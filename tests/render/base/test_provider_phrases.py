@@ -7,13 +7,7 @@ from enginescope.judge.samples import Samples
 from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.progress import Phase
 from enginescope.records.run.run import ArenaUse, ProviderShare, Run
-from enginescope.render.base.device_phrases import (
-    caveat,
-    cold_line,
-    device_line,
-    provider_facts,
-    provider_rows,
-)
+from enginescope.render.base import device_phrases
 from enginescope.render.page.export import summary_json
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.measurement import providers
@@ -43,8 +37,7 @@ def times(metric: str, typical_ms: float) -> Samples:
 
 
 def placement_line(run: Run) -> str | None:
-    """Return which provider did what share, of a run's screen."""
-    return dict(provider_rows(RunView(run))).get("nodes")
+    return dict(device_phrases.provider_rows(RunView(run))).get("nodes")
 
 
 def test_placement_in_a_line() -> None:
@@ -74,14 +67,14 @@ def test_an_older_runtime_counts_kernels_and_nothing_is_said_of_the_cpu_alone() 
 
 def test_copies_and_cold_starts() -> None:
     run = replace(shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5)))
-    line = device_line(RunView(run))
+    line = device_phrases.device_line(RunView(run))
     assert line.startswith("1.500 ms median without copies, 95 % CI")
     assert line.endswith("the copies take 0.500 ms (25 %)")
-    assert device_line(RunView(shared_out())) is None
-    assert cold_line(prepared()) == (
+    assert device_phrases.device_line(RunView(shared_out())) is None
+    assert device_phrases.cold_line(prepared()) == (
         "34.0 s load, 5.00 ms first inference with empty caches; they hold 2 files, 1.00 MiB"
     )
-    line = cold_line(prepared(from_cache=True))
+    line = device_phrases.cold_line(prepared(from_cache=True))
     assert line is not None
     assert "measured when the engines were built" in line
 
@@ -115,7 +108,7 @@ def test_facts_and_sections_have_what_was_left_and_why() -> None:
     run = replace(
         prepared(), arenas=(ArenaUse(provider=CUDA, in_use_peak_bytes=1 << 20, held_bytes=1 << 21),)
     )
-    facts = dict(provider_facts(RunView(run)))
+    facts = dict(device_phrases.provider_facts(RunView(run)))
     assert facts["Model made: fp16"] == ("by onnxruntime.transformers.float16 (onnx 1.2), 12.0 ms")
     assert facts["Memory by CUDA's allocator"] == "1.00 MiB in use at its peak, 2.00 MiB held"
     shares, left = providers(PageSubject(RunView(shared_out()))).tables
@@ -129,7 +122,9 @@ def test_the_caveat_on_kernel_times() -> None:
     from enginescope.analysis.runs.provider_work import provider_work
 
     def of(*names: str) -> str | None:
-        return caveat(provider_work(run_of([share(one, 1, 1) for one in names], (), names)))
+        return device_phrases.caveat(
+            provider_work(run_of([share(one, 1, 1) for one in names], (), names))
+        )
 
     assert of(TRT, CPU) is None
     assert "launch" in (of(CUDA, CPU) or "")

@@ -3,12 +3,8 @@ import json
 import msgspec
 import pytest
 
+from enginescope.analysis.bisection import precision_proposals
 from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, started
-from enginescope.analysis.bisection.precision_proposals import (
-    PrecisionTrial,
-    PrecisionTrials,
-    Proposal,
-)
 from enginescope.core.record import replace
 from enginescope.judge.samples import Interval
 from enginescope.render.base.text import answer_lines, as_text, label_row
@@ -80,7 +76,6 @@ def test_each_cause_has_its_words() -> None:
 
 
 def changed(found: Bisected, tensor: str, **changes) -> Bisected:
-    """Return a search in which one step is another one."""
     steps = tuple(
         replace(step, **changes) if step.tensor == tensor else step for step in found.steps
     )
@@ -176,10 +171,10 @@ def test_data_keeps_what_is_not_finite_apart_and_tells_the_front() -> None:
     assert data["suggested"]["kept_nodes"] == ["b"]
 
 
-def trials() -> PrecisionTrials:
+def trials() -> precision_proposals.PrecisionTrials:
     def one(kind, ms, size, *, passes, nodes=(), failure=None):
-        return PrecisionTrial(
-            proposal=Proposal(kind=kind, title=f"{kind} it is", nodes=nodes),
+        return precision_proposals.PrecisionTrial(
+            proposal=precision_proposals.Proposal(kind=kind, title=f"{kind} it is", nodes=nodes),
             specification=f"trt:fp16?keep_fp32={','.join(nodes)}" if nodes else "trt:fp16",
             passes=passes,
             error=size,
@@ -188,7 +183,7 @@ def trials() -> PrecisionTrials:
             failure=failure,
         )
 
-    return PrecisionTrials(
+    return precision_proposals.PrecisionTrials(
         way="layers kept",
         samples=3,
         trials=(
@@ -216,7 +211,7 @@ def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
 def test_what_is_suggested_in_words() -> None:
     found = trials()
     assert "no proposal" in suggestion_text(replace(found, trials=found.trials[:1]))
-    nothing = PrecisionTrials(way="", why_none="it computes in fp32 already")
+    nothing = precision_proposals.PrecisionTrials(way="", why_none="it computes in fp32 already")
     assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
     fast = replace(found.trials[-1], latency_ms=1.1, interval=None)
     same = replace(found, trials=(*found.trials[:2], fast))

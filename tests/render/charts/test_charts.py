@@ -348,7 +348,6 @@ def form_of(spec: dict[str, Any]) -> Form:
 
 
 def charts() -> Iterator[Chart | None]:
-    """Yield the charts of notebooks and of runs."""
     run, view = RunView(imported_run()), small_view()
     for make in (latency_distribution, latency_series, percentiles):
         yield make(run)
@@ -361,7 +360,6 @@ def charts() -> Iterator[Chart | None]:
 
 
 def pages(folder: Path) -> None:
-    """Make a page of each kind."""
     write_pages(folder)
     answers = (
         load_answer(searched()),

@@ -73,14 +73,12 @@ def _report(run: Run, slo: Slo | None = None, **fields: Any) -> LoadReport:
 
 @cache
 def single(rate: float = 100.0, slo: Slo | None = None, **run: Any) -> LoadReport:
-    """Return a load test at one rate."""
     made = loaded_run(rate, **run)
     return _report(made, slo, evidence=EvidenceLevel.SAMPLES, notices=made.notices)
 
 
 @cache
 def scenario(name: Any) -> LoadReport:
-    """Return a load test as a scenario."""
     run = loaded_run(100.0, scenario=name)
     return _report(run, loadgen=loadgen_figures(run, name, GOAL if name == "server" else None))
 
@@ -107,5 +105,4 @@ def searched() -> LoadReport:
 
 
 def load_screen(report: LoadReport, width: int) -> str:
-    """Return what a terminal shows below the answer."""
     return as_text(Group(*stacked(load_answer(report).tables[:1])), width=width)

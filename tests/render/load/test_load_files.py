@@ -80,12 +80,6 @@ def test_scenarios_have_exact_figures_and_say_what_is_missing() -> None:
     assert f"{report.loadgen.percentile_ms:.6f} ms" in load_screen(report, 80)
 
 
-def test_the_first_table_of_the_page_is_below_the_answer() -> None:
-    for report in (single(), searched(), scenario("offline")):
-        page = load_page(report).decode()
-        assert page.index("<h1>") < page.index(f"<caption>{load_answer(report).tables[0].title}")
-
-
 def test_a_closed_loop_has_no_picture_of_parts() -> None:
     report = scenario("single-stream")
     trial = report.trials[0]

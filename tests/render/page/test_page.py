@@ -25,8 +25,6 @@ LOADING = {"src", "srcset", "action", "formaction", "poster", "data", "backgroun
 
 
 class Page(HTMLParser):
-    """What of a page the tests ask for."""
-
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.ids: list[str] = []

@@ -35,7 +35,6 @@ def page_of(run, **beside) -> Page:
 
 
 def table(page: Page, key: str) -> dict[str, list]:
-    """A table of the page's data, by title of column."""
     return {
         one["title"]: one["values"] if "values" in one else [one["words"][at] for at in one["at"]]
         for one in page.data["tables"][f"table-{key}"]["columns"]

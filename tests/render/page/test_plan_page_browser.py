@@ -34,7 +34,6 @@ RESNET = DATA / "trt86-h200" / "resnet18.graph.json"
 
 
 def open_page(tab, folder: Path, page: bytes | Path, fragment: str = "") -> Path:
-    """Open a page, or the page of a plan's file."""
     path = folder / "plan.html"
     path.write_bytes(plan_page(page) if isinstance(page, Path) else page)
     tab.open(path, fragment)

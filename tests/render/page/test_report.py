@@ -9,15 +9,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.samples import QueryTrace
+from enginescope.render.page import export
 from enginescope.render.page import report as report_module
-from enginescope.render.page.export import (
-    latency_percentiles_csv,
-    latency_series_csv,
-    per_layer_times_csv,
-    report_json,
-    summary_csv,
-    summary_json,
-)
 from enginescope.render.page.report import write_report
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
@@ -101,7 +94,7 @@ def strict(data: bytes) -> dict:
 
 def test_summary_holds_the_figures_unrounded_of_runs_in_order() -> None:
     view = RunView(measured_run())
-    (run,) = strict(summary_json([view]))["runs"]
+    (run,) = strict(export.summary_json([view]))["runs"]
     assert run["run"] == view.id
     assert run["headline"] == "latency"
     (summary,) = run["summaries"]
@@ -115,12 +108,14 @@ def test_summary_holds_the_figures_unrounded_of_runs_in_order() -> None:
     assert {one["name"] for one in run["phases"]} == {"load", "first_inference"}
     assert next(one["code"] for one in run["notices"]) == "W-LOAD"
     views = [RunView(measured_run()), RunView(failed_run())]
-    assert [one["run"] for one in strict(summary_json(views))["runs"]] == [one.id for one in views]
+    assert [one["run"] for one in strict(export.summary_json(views))["runs"]] == [
+        one.id for one in views
+    ]
 
 
 def test_report_holds_the_record_and_the_slowest_layers() -> None:
     view = RunView(measured_run())
-    (run,) = strict(report_json([view], topk=5))["runs"]
+    (run,) = strict(export.report_json([view], topk=5))["runs"]
     assert run["record"]["command"] == "enginescope bench squeezenet.onnx --on ort-cpu"
     assert run["record"]["environment"]["versions"] == {"onnxruntime": "1.31.1"}
     assert run["record"]["stop"]["rule"] == "precision"
@@ -132,19 +127,19 @@ def test_report_holds_the_record_and_the_slowest_layers() -> None:
     assert run["samples"] == [{"metric": "latency", "steady_state": 600, "warm_up": 5}]
     trace = QueryTrace(**dict.fromkeys(QueryTrace.__struct_fields__, np.arange(3.0)))
     run = replace(measured_run(), trace=trace)
-    (reported,) = strict(report_json([RunView(run)]))["runs"]
+    (reported,) = strict(export.report_json([RunView(run)]))["runs"]
     assert "trace" not in reported["record"]
 
 
 def test_failed_and_imported_runs_say_what_is_known() -> None:
-    (run,) = strict(report_json([RunView(failed_run())]))["runs"]
+    (run,) = strict(export.report_json([RunView(failed_run())]))["runs"]
     assert run["outcome"] == "crashed"
     assert run["record"]["outcome"]["message"] == "the worker died while loading the model"
     assert run["headline"] is None
     assert run["throughput"] is None
     assert run["summaries"] == []
     assert run["layer_sum"] is None
-    (run,) = strict(report_json([RunView(imported_run())]))["runs"]
+    (run,) = strict(export.report_json([RunView(imported_run())]))["runs"]
     assert run["reported"][0]["min_ms"] == 0.8
     assert run["throughput"] == {
         "per_s": 1234.5,
@@ -162,7 +157,7 @@ def read(data: bytes) -> list[dict[str, str]]:
 
 def test_summary_has_a_row_per_run_and_metric() -> None:
     views = [RunView(measured_run()), RunView(imported_run()), RunView(failed_run())]
-    rows = read(summary_csv(views))
+    rows = read(export.summary_csv(views))
     assert [(row["run"], row["metric"]) for row in rows] == [
         ("7f3ac01944de", "latency"),
         ("0123456789ab", "trtexec_latency"),
@@ -181,7 +176,7 @@ def test_summary_has_a_row_per_run_and_metric() -> None:
 
 def test_series_holds_every_sample_and_the_warm_up() -> None:
     run = measured_run()
-    rows = read(latency_series_csv([RunView(run)]))
+    rows = read(export.latency_series_csv([RunView(run)]))
     steady = [row for row in rows if row["phase"] == "steady_state"]
     assert [float(row["value_ms"]) for row in steady] == run.samples[0].values_ms.tolist()
     assert [float(row["start_ms"]) for row in steady] == run.samples[0].start_ms.tolist()
@@ -192,7 +187,7 @@ def test_series_holds_every_sample_and_the_warm_up() -> None:
 
 
 def test_percentiles_go_from_least_to_greatest_and_failed_runs_have_none() -> None:
-    rows = read(latency_percentiles_csv([RunView(measured_run())]))
+    rows = read(export.latency_percentiles_csv([RunView(measured_run())]))
     values = [float(row["value_ms"]) for row in rows]
     assert values == sorted(values)
     by_p = {float(row["p"]): row for row in rows}
@@ -200,11 +195,11 @@ def test_percentiles_go_from_least_to_greatest_and_failed_runs_have_none() -> No
     assert by_p[99]["needed_n"] == "459"
     assert by_p[99.9]["mark"] == "effective-samples"
     assert all(bool(row["mark"]) or bool(row["low_ms"]) for row in rows)
-    assert read(latency_percentiles_csv([RunView(failed_run())])) == []
+    assert read(export.latency_percentiles_csv([RunView(failed_run())])) == []
 
 
 def test_layers_are_sorted_and_complete_and_defused() -> None:
-    rows = read(per_layer_times_csv([RunView(imported_run())]))
+    rows = read(export.per_layer_times_csv([RunView(imported_run())]))
     assert [row["name"] for row in rows] == ["stem", EVIL, "Reformat | copy", "fc"]
     assert [float(row["time_ms"]) for row in rows] == [0.3, 0.2, 0.15, 0.05]
     assert rows[0]["tactic"] == "'=HYPERLINK(1)"

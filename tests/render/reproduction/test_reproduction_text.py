@@ -2,13 +2,7 @@ import json
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.record import replace
-from enginescope.records.verdict.upgrade import (
-    OutputChange,
-    OutputReason,
-    ReproducedOutputs,
-    Reproduction,
-    UpgradeKind,
-)
+from enginescope.records.verdict import upgrade
 from enginescope.render.reproduction.reproduction_answer import (
     answer_text,
     reproduction_answer,
@@ -21,23 +15,23 @@ from tests.render.verdicts.test_upgrade_files import measured, report
 reproduction_json, reproduction_markdown, reproduction_page, _ = outputs(reproduction_answer)
 
 
-def reproduction_rows(found: Reproduction) -> tuple[tuple[str, ...], ...]:
+def reproduction_rows(found: upgrade.Reproduction) -> tuple[tuple[str, ...], ...]:
     return reproduction_answer(found).screen[0].rows
 
 
 def result(
     *different: str, unclear: tuple[str, ...] = (), clear: bool = True, name: str = "net"
-) -> Reproduction:
+) -> upgrade.Reproduction:
     """Return a reproduction in which metrics became worse or inconclusive; or all, if not clear."""
     recorded = report(measured(name, 1.0))
     model = recorded.models[0]
     unclear = unclear if clear else tuple(row.metric for row in model.rows)
-    kinds = dict.fromkeys(different, UpgradeKind.WORSE)
-    kinds |= dict.fromkeys(unclear, UpgradeKind.INCONCLUSIVE)
+    kinds = dict.fromkeys(different, upgrade.UpgradeKind.WORSE)
+    kinds |= dict.fromkeys(unclear, upgrade.UpgradeKind.INCONCLUSIVE)
     rows = tuple(replace(row, kind=kinds.get(row.metric, row.kind)) for row in model.rows)
     again = replace(recorded, models=(replace(model, rows=rows),))
     again = replace(again, new=replace(again.new, versions={"onnxruntime": NASTY, "numpy": "2"}))
-    return Reproduction(
+    return upgrade.Reproduction(
         folder=f"of {name}",
         files=12,
         size_bytes=3_000_000,
@@ -104,11 +98,13 @@ def test_json_markdown_and_page_have_both_verdicts() -> None:
 
 def test_outputs_that_are_not_as_recorded_are_named() -> None:
     changes = tuple(
-        OutputChange(stack="new", sample=f"{number}{NASTY}", output="y", reason=OutputReason.HASHES)
+        upgrade.OutputChange(
+            stack="new", sample=f"{number}{NASTY}", output="y", reason=upgrade.OutputReason.HASHES
+        )
         for number in range(5)
     )
     found = result()
-    outputs = ReproducedOutputs(compared=9, changes=changes)
+    outputs = upgrade.ReproducedOutputs(compared=9, changes=changes)
     found = replace(found, models=(replace(found.models[0], outputs=outputs),))
     text = dict(scope_facts(found))["outputs"]
     assert text.startswith("5 of 9 outputs are not as recorded: y of 0")

@@ -35,7 +35,6 @@ LIMIT = 0.01
 
 
 def timed(factor: float) -> LayerTime:
-    """Return the time of a model that takes so much of FP32's."""
     values = [factor * (1 + 0.004 * (at % 4)) * one for at, one in enumerate(BASE)]
     return saved_time(BASE[0], values[0], ratio_of_few_rounds(BASE, values), len(BASE))
 
