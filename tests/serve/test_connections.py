@@ -69,8 +69,12 @@ def test_connections_that_wait_keep_nobody_out(store, sent) -> None:
         assert httpx.get(f"{address}/login").status_code == 200
 
 
-def test_clients_that_leave_or_send_no_http_print_no_traceback(process) -> None:
+def test_clients_that_leave_or_send_no_http_print_no_traceback_until_the_server_ends(
+    process,
+) -> None:
     one, address = process
+    shown = httpx.get(f"{address}/runs", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert ("/runs/aaa111" in shown.text, "server" in shown.headers) == (True, False)
     for asked in ("POST /api/missing", "POST /login", "PUT /api/runs/new"):
         with connect(address) as client:
             client.sendall(half_a_body(asked))
@@ -87,6 +91,7 @@ def test_clients_that_leave_or_send_no_http_print_no_traceback(process) -> None:
     assert httpx.get(f"{address}/login").status_code == 200
     one.send_signal(signal.SIGINT)
     assert "Traceback" not in one.communicate(timeout=30)[1]
+    assert one.returncode == 130
 
 
 def test_a_header_has_to_arrive_in_time(store, monkeypatch) -> None:

@@ -116,15 +116,6 @@ def test_ids_are_whole_and_names_differ(store, capsys, monkeypatch, width) -> No
     assert ("made" in lines[0]) == (width > 80)
 
 
-def test_what_is_broken_is_named_beside_the_list(store, capfdbinary) -> None:
-    DAMAGE["half"](store.runs_folder / "abc111")
-    (store.path / "index.sqlite").unlink()
-    assert main(["runs", "--json"]) == 0
-    shown = capfdbinary.readouterr()
-    assert [row["id"] for row in json.loads(shown.out)] == ["def222"]
-    assert b"Run abc111 was skipped" in shown.err
-
-
 def test_filters(store, capfdbinary) -> None:
     assert main(["runs", "list", "--model", "bert", "--json"]) == 0
     assert [row["id"] for row in json.loads(capfdbinary.readouterr().out)] == ["def222"]
@@ -278,7 +269,12 @@ def test_an_unknown_run_is_a_user_error(store, tmp_path, capsys) -> None:
 
 
 def test_broken_runs_are_named(store, capsys) -> None:
-    (store.runs_folder / "abc111" / "run.json").write_text("{")
+    DAMAGE["half"](store.runs_folder / "abc111")
+    (store.path / "index.sqlite").unlink()
+    assert main(["runs", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert [row["id"] for row in json.loads(shown.out)] == ["def222"]
+    assert "Run abc111 was skipped" in shown.err
     assert main(["runs", "show", "abc"]) == 2
     assert "not valid JSON" in capsys.readouterr().err
     assert main(["runs", "reindex"]) == 0

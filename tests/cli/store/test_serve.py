@@ -1,15 +1,9 @@
-import os
-import signal
 import stat
-import subprocess
 import sys
-import urllib.request
 
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.store.archive import Store
-from tests.store.stored_runs import a_run
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -91,26 +85,3 @@ def test_addresses_and_libraries_that_are_not_there(never, capsys, tmp_path, mon
     monkeypatch.setitem(sys.modules, "starlette", None)
     assert main(["serve", "--store", str(tmp_path)]) == 2
     assert "pip install 'enginescope[serve]'" in capsys.readouterr().err
-
-
-def test_a_real_one_ends_when_it_is_told(tmp_path) -> None:
-    store = Store(tmp_path / "store")
-    store.save(a_run(id="abc"))
-    server = subprocess.Popen(
-        [sys.executable, "-m", "enginescope", "serve", "--port", "0", "--store", store.path],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-    )
-    try:
-        address = server.stderr.readline().split()[0]
-        with urllib.request.urlopen(f"{address}/runs", timeout=30) as answer:
-            assert b"/runs/abc" in answer.read()
-            assert "server" not in {name.lower() for name in answer.headers}
-        server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=30) == 130
-        assert "Traceback" not in server.stderr.read()
-    finally:
-        server.kill()
-        server.wait()
-        server.stderr.close()
