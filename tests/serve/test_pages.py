@@ -1,31 +1,19 @@
 import re
 import zipfile
-from html.parser import HTMLParser
 from io import BytesIO
 
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
+from tests.render.page.test_page import Page
 from tests.serve.conftest import client_of, wait_for
 from tests.store.stored_runs import DAMAGE, a_run
 
 
-class Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag, attrs) -> None:
-        for name, value in attrs:
-            if name in ("href", "src", "action", "hx-get"):
-                self.found.append(value or "")
-
-
 def links(text: str) -> list[str]:
-    parser = Links()
-    parser.feed(text)
-    return parser.found
+    page = Page(text)
+    return page.links + [address for _, address in page.loads]
 
 
 def test_the_first_page_and_those_of_every_kind_have_the_same_links(client) -> None:
@@ -36,7 +24,7 @@ def test_the_first_page_and_those_of_every_kind_have_the_same_links(client) -> N
     assert "/runs/bbb222" in answer.text
     for address in ("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files", *FRAMED):
         text = client.get(address).text
-        top = text[text.index('<header class="top">') : text.index("</header>")]
+        top = text.partition('<header class="top">')[2].partition("</header>")[0]
         assert links(top)[:4] == ["/", "/", "/runs", "/suites"], address
         assert top.count("enginescope") == 1
 

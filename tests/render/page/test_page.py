@@ -21,7 +21,7 @@ from enginescope.render.page.page import report_page
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 VOID = {"meta", "link", "input", "br"}
-LOADING = {"src", "srcset", "action", "formaction", "poster", "data", "background"}
+LOADING = {"src", "srcset", "action", "formaction", "poster", "data", "background", "hx-get"}
 
 
 class Page(HTMLParser):
