@@ -159,10 +159,8 @@ def test_headers_of_every_answer(client, locked) -> None:
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy
-        assert "http:" not in policy
-        assert "https:" not in policy
-        assert "*" not in policy
-        assert "'unsafe-eval'" not in policy
+        for words in ("http:", "https:", "*", "'unsafe-eval'"):
+            assert words not in policy
     for address in ("/", "/runs"):
         answer = client.get(address)
         policy = answer.headers["content-security-policy"]
