@@ -3,6 +3,8 @@ import json
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind
+from enginescope.notebook.display import shown_as
+from enginescope.notebook.verdicts import ShownContend
 from enginescope.render.contend.contend_answer import contend_answer
 from tests.analysis.contend.contended import report
 from tests.render.outputs import outputs, phrases
@@ -17,6 +19,7 @@ def test_the_answer_is_each_loss_or_none_or_inconclusive() -> None:
     assert text.startswith("sharing slows A 2.00 × and B 1.50 ×; total throughput is 5")
     assert text.endswith("% of the sum without sharing")
     assert answer_text(report()).startswith("no contender is slowed by more than 1 %; total")
+    assert repr(shown_as(ShownContend)(report())).startswith("<ContendReport no contender is slow")
     text = answer_text(report(scatter=0.2))
     assert text.startswith("inconclusive: A ")
     assert " … " in text
