@@ -196,7 +196,7 @@ def file(tmp_path) -> Path:
     return made
 
 
-def test_the_file(file) -> None:
+def test_the_file_and_a_folder_that_is_called_like_a_tag(file, monkeypatch) -> None:
     read = read_configuration(file)
     (gate,), (hook,) = read.gate, read.webhook
     assert {one.metric: one.regression_pct for one in gate.terms.limits} == {
@@ -205,6 +205,13 @@ def test_the_file(file) -> None:
     }
     assert hook.secret_file == str(file.parent / "secret")
     assert hook.metrics == ("latency",)
+    (file.parent / "main").mkdir()  # it is not read in the place of the tag
+    read_configuration(file)
+    monkeypatch.chdir(file.parent)
+    with pytest.raises(FormatError, match="in the working directory too"):
+        read_configuration(file)
+    file.write_text(CONFIGURATION.replace('["main"]', '["./main"]'))
+    assert read_configuration(file).gate[0].baseline == ("./main",)
 
 
 @pytest.mark.parametrize(
@@ -238,13 +245,3 @@ def test_mistakes_in_the_file(file, capsys, old, new, why) -> None:
     assert "secret-path" not in str(caught.value)
     assert main(["serve", "--store", str(file.parent), "--port", "0", "--config", str(file)]) == 2
     assert "secret-path" not in capsys.readouterr().err
-
-
-def test_a_folder_that_is_called_like_a_tag_is_not_read_in_its_place(file, monkeypatch) -> None:
-    (file.parent / "main").mkdir()
-    read_configuration(file)
-    monkeypatch.chdir(file.parent)
-    with pytest.raises(FormatError, match="in the working directory too"):
-        read_configuration(file)
-    file.write_text(CONFIGURATION.replace('["main"]', '["./main"]'))
-    assert read_configuration(file).gate[0].baseline == ("./main",)

@@ -22,23 +22,46 @@ FLOOR = NoiseFloor(
 )
 
 
-def test_a_newer_one_takes_the_place_and_damage_is_said(tmp_path) -> None:
-    assert FLOORS.read(tmp_path) == ()
-    others = [replace(FLOOR, model="big.onnx"), replace(FLOOR, environment=("Epyc", "8", None))]
-    for one in (FLOOR, *others):
-        FLOORS.record(tmp_path, one)
-    newer = replace(FLOOR, scatter_pct=0.7)
-    assert FLOORS.record(tmp_path, newer) == tmp_path / FLOORS.file
-    assert FLOORS.read(tmp_path) == (*others, newer)
-    assert [one.name for one in tmp_path.iterdir() if not one.name.endswith(".lock")] == [
-        FLOORS.file
-    ]
-    (tmp_path / FLOORS.file).write_text("{")
-    with pytest.raises(FormatError, match=FLOORS.file):
-        FLOORS.read(tmp_path)
-    (tmp_path / FLOORS.file).write_text(json.dumps({"schema_version": 99, "floors": []}))
+@pytest.mark.parametrize(
+    ("records", "entry", "others", "newer"),
+    [
+        (
+            *(FLOORS, FLOOR, [{"model": "big.onnx"}, {"environment": ("Epyc", "8", None)}]),
+            {"scatter_pct": 0.7},
+        ),
+        (
+            *(SPREADS, SPREAD),
+            [
+                *({"model": "big.onnx"}, {"options": {"builder_optimization_level": "1"}}),
+                *({"timing_cache_sha256": "c" * 64}, {"precision": None}),
+            ],
+            {"sd": 0.01, "created": "2026-12-01T00:00:00+00:00"},
+        ),
+    ],
+    ids=["floors", "spreads"],
+)
+def test_a_newer_entry_takes_the_place_of_its_key_and_damage_is_said(
+    tmp_path, records, entry, others, newer
+) -> None:
+    said: list[str] = []
+    file = tmp_path / records.file
+    assert records.read(tmp_path) == ()
+    others = [replace(entry, **changes) for changes in others]
+    for one in (entry, *others):
+        records.record(tmp_path, one)
+    newer = replace(entry, **newer)
+    assert records.record(tmp_path, newer) == file
+    assert records.usable(tmp_path, said.append) == records.read(tmp_path) == (*others, newer)
+    assert said == []
+    assert [one for one in tmp_path.iterdir() if not one.name.endswith(".lock")] == [file]
+    file.write_text("{")
+    with pytest.raises(FormatError, match=records.file):
+        records.read(tmp_path)
+    assert records.usable(tmp_path, said.append) == ()
+    assert said[0].startswith(f"{records.file[:-5].replace('-', ' ')} are skipped: ")
+    file.write_text(json.dumps({"schema_version": 99}))
     with pytest.raises(StoreError, match="version 99"):
-        FLOORS.read(tmp_path)
+        records.read(tmp_path)
 
 
 def test_writers_at_once_lose_nothing(tmp_path) -> None:
@@ -46,23 +69,3 @@ def test_writers_at_once_lose_nothing(tmp_path) -> None:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda one: FLOORS.record(tmp_path / "new", one), floors))
     assert {one.model for one in FLOORS.read(tmp_path / "new")} == {one.model for one in floors}
-
-
-def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
-    others = [
-        replace(SPREAD, model="big.onnx"),
-        replace(SPREAD, options={"builder_optimization_level": "1"}),
-        replace(SPREAD, timing_cache_sha256="c" * 64),
-        replace(SPREAD, precision=None),
-    ]
-    for one in (SPREAD, *others):
-        SPREADS.record(tmp_path, one)
-    newer = replace(SPREAD, sd=0.01, created="2026-12-01T00:00:00+00:00")
-    assert SPREADS.record(tmp_path, newer) == tmp_path / SPREADS.file
-    said: list[str] = []
-    assert SPREADS.usable(tmp_path, said.append) == (*others, newer)
-    assert said == []
-    (tmp_path / SPREADS.file).write_text("{")
-    said: list[str] = []
-    assert SPREADS.usable(tmp_path, said.append) == ()
-    assert said[0].startswith("build spreads are skipped: ")

@@ -145,7 +145,9 @@ def test_options_before_the_sub_command_count_and_an_empty_store_says_so(
     assert b"enginescope bench" in capfdbinary.readouterr().err
 
 
-def test_show(store, tmp_path, capsys) -> None:
+def test_show_has_the_folder_the_facts_and_the_next_step_of_the_same_store(
+    store, tmp_path, capsys, monkeypatch
+) -> None:
     (tmp_path / "worker.log").write_text("log")
     store.save(
         a_run(
@@ -167,11 +169,6 @@ def test_show(store, tmp_path, capsys) -> None:
         *("gone.json (times, not known)", "(W-ARTIFACT-LOST)"),
     ):
         assert fact in shown
-
-
-def test_show_names_the_folder_and_the_next_step_is_of_the_same_store(
-    store, capsys, monkeypatch, tmp_path
-) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["runs", "show", "abc"]) == 0
     assert str(store.runs_folder / "abc111") in capsys.readouterr().out

@@ -51,6 +51,7 @@ def test_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
     assert found["stops"][at] - found["starts"][at] == 16
     subject = small()
     found = icicle_data(subject)
+    assert "kinds" not in icicle_data(recorded)
     names = [subject.layers[row].name for row in found["rows"]]
     assert names == [layer.name for layer in small_plan().layers if layer.name in set(names)]
 
@@ -61,6 +62,8 @@ def test_layers_without_a_plan_are_one_row_and_runs_without_layers_have_no_pictu
     assert len(found["names"]) == 1
     drawn = [row for row in subject.view.layers if not row.is_container]
     assert [subject.layers[at].name for at in found["rows"]] == [row.name for row in drawn]
+    assert len(found["kind"]) == len(found["rows"])  # without floors, the colors of their kinds
+    assert {name for name, _ in found["kinds"]} >= {"convolution"}
     subject = PageSubject(RunView(failed_run()))
     assert icicle_data(subject) is None
     assert first_screen(subject) is None
@@ -173,13 +176,6 @@ def test_the_first_screen_explains_a_sum_of_layers_that_is_not_the_latency(ratio
         assert figures["layer times, sum"].note == note
         assert ("unexplained: " in note) == (ratio < 1)
         assert (icicle_data(PageSubject(view)).get("rest_ms") is not None) == (ratio < 1)
-
-
-def test_without_floors_layers_have_the_colors_of_their_kinds(recorded) -> None:
-    found = icicle_data(PageSubject(RunView(measured_run())))
-    assert len(found["kind"]) == len(found["rows"])
-    assert {name for name, _ in found["kinds"]} >= {"convolution"}
-    assert "kinds" not in (icicle_data(recorded) or {})
 
 
 def with_time_of_unknown_floors(time_ms: float | None) -> PageSubject:
