@@ -27,7 +27,7 @@ def locked(store):
         yield client
 
 
-def test_without_the_token_only_the_form_is_open(locked) -> None:
+def test_without_the_right_token_only_the_form_is_open(locked) -> None:
     for address in ADDRESSES:
         answer = locked.get(address)
         assert (answer.status_code, answer.headers["location"]) == (303, "/login"), address
@@ -38,6 +38,12 @@ def test_without_the_token_only_the_form_is_open(locked) -> None:
     for address in ("/loginx", "/login/", "/login/runs", "/static"):
         assert locked.get(address).headers["location"] == "/login", address
     assert locked.post("/login", data={"token": "x" * 10_000}).status_code == 413
+    for header in WRONG:
+        answer = locked.get("/runs", headers={"Authorization": header.encode("latin-1")})
+        assert answer.status_code == 303, header
+    answer = locked.get("/runs", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    assert locked.get("/runs").status_code == 303  # it is for one request
 
 
 def test_no_way_around_the_token(store) -> None:
@@ -72,15 +78,6 @@ WRONG = (
     *("", "Bearer", "Bearer x", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"),
     *(TOKEN, "Bearer \u00e9", f"Bearer  {TOKEN.upper()}"),
 )
-
-
-def test_a_wrong_or_right_token_as_a_header(locked) -> None:
-    for header in WRONG:
-        answer = locked.get("/runs", headers={"Authorization": header.encode("latin-1")})
-        assert answer.status_code == 303, header
-    answer = locked.get("/runs", headers={"Authorization": f"Bearer {TOKEN}"})
-    assert answer.status_code == 200
-    assert locked.get("/runs").status_code == 303  # it is for one request
 
 
 def test_signing_in_and_out(locked, monkeypatch) -> None:

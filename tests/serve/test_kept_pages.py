@@ -436,17 +436,14 @@ def test_reports_share_one_script_that_is_compressed_and_kept(client) -> None:
         assert client.get(kept, headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-def test_scripts_are_of_this_version_or_in_exported_pages(client, store) -> None:
-    assert client.get("/static/pages-0123456789abcdef.js").status_code == 404
-    page = report_page([RunView(store.load_id("aaa111"))]).decode()
-    assert not re.findall(r"<script src=", page)
-    assert "&#39;sha256-" in page
-    assert len(page) > 800_000
-
-
-def test_styles_are_whole(client) -> None:
+def test_styles_are_whole_and_scripts_of_this_version_or_in_exported_pages(client, store) -> None:
     text = client.get("/static/page.css").text
     assert ':root[data-theme="dark"]' in text
     assert ".pages a[aria-current]" in text
     assert "&" not in text.replace("&:", "")
     assert ".pages a[aria-current]" in client.get("/runs/aaa111").text.partition("<body>")[2]
+    assert client.get("/static/pages-0123456789abcdef.js").status_code == 404
+    page = report_page([RunView(store.load_id("aaa111"))]).decode()
+    assert not re.findall(r"<script src=", page)
+    assert "&#39;sha256-" in page
+    assert len(page) > 800_000

@@ -47,7 +47,7 @@ def report(values: dict[str, float | None], **more: Any) -> TaskReport:
     return TaskReport(**fields)
 
 
-def test_figures_keep_four_digits_and_the_least_classes_are_shown() -> None:
+def test_figures_classes_and_broken_limits_in_words() -> None:
     table = class_table(report({"miou": 70.0, "error": 0.5}))
     assert len(table.rows) == MOST_PARTS
     assert table.rows[0] == ("class 59", "41.00")
@@ -57,9 +57,6 @@ def test_figures_keep_four_digits_and_the_least_classes_are_shown() -> None:
     assert task_figure(84.7345, "%") == "84.73 %"
     assert task_figure(1234.5) == "1,234"
     assert task_figure(None) == "—"
-
-
-def test_limits_are_said_with_the_side_they_break_on() -> None:
     found = report({"miou": 70.0, "error": None}, broken=("miou", "error"))
     (side,) = found.sides
     assert broken_text(found, side, "miou") == "a.onnx: mIoU 70.00 % is below its limit of 1"

@@ -42,7 +42,7 @@ def test_warnings_stand_first_and_details_are_folded(capsys) -> None:
     assert capsys.readouterr().out.count("conv1") == 1
 
 
-def test_a_narrow_terminal_leaves_columns_out_and_shortens_names() -> None:
+def test_a_narrow_terminal_shortens_names_and_leaves_columns_out_or_divides_a_table() -> None:
     wide = as_text(Group(*stacked([NAMES], 80)), width=80).splitlines()[0]
     assert wide.split() == ["error", "cosine", "layer"]
     head, _, row, note, *_ = as_text(Group(*stacked([NAMES], 16)), width=80).splitlines()
@@ -57,6 +57,15 @@ def test_a_narrow_terminal_leaves_columns_out_and_shortens_names() -> None:
         assert max(map(len, lines)) <= width
         assert "…" in lines[2] or width == 80
         assert lines[2].split()[1] == "0.00029"
+    table = replace(WIDE, spared=(), is_divided=True)
+    lines = as_text(Group(*stacked([table], 36)), width=36).splitlines()
+    heads = [line.split() for line in lines if line.startswith("tensor")]
+    assert heads == [["tensor", "error"], ["tensor", "own"], ["tensor", "peak"]] or heads == [
+        ["tensor", "error", "own"],
+        ["tensor", "peak"],
+    ]
+    assert max(map(len, lines)) <= 36
+    assert as_text(Group(*stacked([table], 120)), width=120).count("tensor") == 1
 
 
 def test_sections_of_a_page_have_anchors_of_their_own() -> None:
@@ -101,18 +110,6 @@ WIDE = TextTable(
     shortened={"tensor": 0},
     spared=("own", "peak"),
 )
-
-
-def test_a_narrow_terminal_divides_a_table_and_repeats_its_first_column() -> None:
-    table = replace(WIDE, spared=(), is_divided=True)
-    lines = as_text(Group(*stacked([table], 36)), width=36).splitlines()
-    heads = [line.split() for line in lines if line.startswith("tensor")]
-    assert heads == [["tensor", "error"], ["tensor", "own"], ["tensor", "peak"]] or heads == [
-        ["tensor", "error", "own"],
-        ["tensor", "peak"],
-    ]
-    assert max(map(len, lines)) <= 36
-    assert as_text(Group(*stacked([table], 120)), width=120).count("tensor") == 1
 
 
 def test_a_terminal_breaks_a_long_answer_between_words(capsys, monkeypatch) -> None:

@@ -7,7 +7,7 @@ LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
 SAID = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization_level=2"
 
 
-def test_options_of_all_or_of_one_backend_are_said_once() -> None:
+def test_options_of_all_or_of_one_backend_are_said_once_and_others_in_their_order() -> None:
     found = told_apart([f"trt?{LONG}", f"trt:fp16?{LONG}"])
     assert found.labels == ("trt", "trt:fp16")
     assert found.shared == f"options of all: {SAID}"
@@ -22,9 +22,6 @@ def test_options_of_all_or_of_one_backend_are_said_once() -> None:
     )
     assert found.labels == ("ort-cuda", "ort-trt@new", "ort-trt:fp16")
     assert found.shared == "options of all: device_id=1; options of all ort-trt: a=2"
-
-
-def test_what_differs_stays_in_its_order() -> None:
     found = told_apart(["net.onnx · trt?a=1&b=2&c=3", "net.onnx · trt:fp16?a=1&b=4&c=3"])
     assert found.labels == ("net.onnx · trt?b=2", "net.onnx · trt:fp16?b=4")
     assert found.shared == "options of all: a=1 & c=3"

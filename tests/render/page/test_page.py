@@ -113,7 +113,7 @@ def test_nothing_comes_from_outside_and_every_part_has_its_place(page) -> None:
     assert page.handlers == []
 
 
-def test_figures_can_be_read_without_scripts() -> None:
+def test_figures_can_be_read_without_scripts_and_notices_are_one_line_that_opens() -> None:
     page = page_of(measured_run())
     assert page.headings[0].startswith("squeezenet.onnx · ort-cpu fp32")
     for expected in (
@@ -124,6 +124,10 @@ def test_figures_can_be_read_without_scripts() -> None:
         *("of 4,603 effective samples needed"),
     ):
         assert expected in page.words, expected
+    notices = tuple(Notice(code=f"W-{i}", message=f"message {i}") for i in range(5))
+    page = page_of(measured_run(notices=notices))
+    assert re.search(r"\d warnings?(, \d notes?)?: ", page.words)
+    assert "message 4" in page.words
 
 
 @pytest.mark.parametrize(
@@ -193,13 +197,6 @@ def test_empty_parts_have_words_and_imported_runs_what_their_tool_says() -> None
     for words in ("GPU compute time is unstable", "FP32+INT8", "trtexec printed, ms"):
         assert words in page.words
     assert "1,234 queries/s" in page.words or "1,235 queries/s" in page.words
-
-
-def test_notices_are_one_line_that_opens() -> None:
-    notices = tuple(Notice(code=f"W-{i}", message=f"message {i}") for i in range(5))
-    page = page_of(measured_run(notices=notices))
-    assert re.search(r"\d warnings?(, \d notes?)?: ", page.words)
-    assert "message 4" in page.words
 
 
 def test_several_runs_begin_with_an_overview_that_leads_to_each() -> None:

@@ -91,12 +91,17 @@ def test_readers_go_on_while_one_writes_many_rows_with_tags(index, tmp_path) -> 
     assert len(index.rows()) == 100
 
 
-def test_preparing_twice_changes_nothing_and_leaves_nothing(index, monkeypatch, tmp_path) -> None:
+def test_preparing_twice_changes_nothing_and_a_newer_index_is_left_alone(
+    index, monkeypatch, tmp_path
+) -> None:
     index.put([row_of(a_run())])
     monkeypatch.setattr(module, "upgrade", None)  # and does not ask Alembic
     index.prepare()
     assert len(index.rows()) == 1
     assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
+    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"):
+        index.prepare()
 
 
 def test_many_make_it_at_once(tmp_path) -> None:
@@ -163,12 +168,6 @@ def test_tables_changed_by_hand_are_damage(index, tmp_path, statement, act) -> N
     change(tmp_path, statement)
     with pytest.raises(DamagedIndexError):
         index.prepare() if act == "prepare" else index.put([row_of(a_run(tags=("a",)))])
-
-
-def test_a_newer_index_is_left_alone(index, tmp_path) -> None:
-    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"):
-        index.prepare()
 
 
 def test_set_aside(index, tmp_path) -> None:
