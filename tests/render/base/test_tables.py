@@ -24,7 +24,7 @@ def made(*columns):
     return data_table("t", "Things", ("thing", "things"), columns)
 
 
-def test_columns_in_which_nothing_is_known_are_left_out() -> None:
+def test_cells_as_they_are_shown_without_columns_in_which_nothing_is_known() -> None:
     table = made(column("a", [1, None], 0), column("b", [None, None]))
     assert [one.title for one in table.columns] == ["a"]
     assert table.length == 2
@@ -32,9 +32,6 @@ def test_columns_in_which_nothing_is_known_are_left_out() -> None:
     assert made(column("a", [None])) is None
     assert made(column("a", [0, None], 0)) is not None
     assert made(column("a", [""])) is not None
-
-
-def test_cells_as_they_are_shown() -> None:
     table = made(column("ms", [1234.5678, 0.0, None], 2), column("name", ["x", None, "z"]))
     assert table.static_rows() == [["1,234.57", "x"], ["0.00", ""], ["—", "z"]]
     table = made(column("ms", [17.04743, 0.0056451, -3.73e-9, 0.0, None], 4, digits=3))

@@ -117,7 +117,9 @@ def test_a_replaced_operator_is_said_with_both_kinds() -> None:
     assert why_text(cast).startswith("err ÷ spread")
 
 
-def test_an_overflow_that_the_converted_reference_has_stays_beside_a_wrong_node() -> None:
+def test_an_overflow_of_the_converted_reference_and_other_starts_are_told_beside_the_start() -> (
+    None
+):
     loud = bisected(error("a", 1e-3, peak=1e5), error("b", 0.3, over=True), error("c", 0.2))
     assert (loud.first, loud.cause) == ("a_out", "overflow")
     found = started(changed(loud, "b_out", model_error=0.3, reaches_output=True))
@@ -129,9 +131,6 @@ def test_an_overflow_that_the_converted_reference_has_stays_beside_a_wrong_node(
     assert "the converted reference has it too" in shown
     assert shown.index("starts at") < shown.index("beside it")
     assert bisect_data(found)["beside"] == "a_out"
-
-
-def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:
     found = bisected(
         error("a", 0.9, over=True), error("b", 1e-3), error("c", 0.5, over=True),
         error("d", 0.5, over=True),

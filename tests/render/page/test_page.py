@@ -27,18 +27,10 @@ LOADING = {"src", "srcset", "action", "formaction", "poster", "data", "backgroun
 class Page(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.loads: list[tuple[str, str]] = []
-        self.handlers: list[str] = []
-        self.scripts: list[str] = []
+        self.ids, self.links, self.headings, self.text = [], [], [], []
+        self.loads, self.handlers, self.scripts, self.open = [], [], [], []
         self.packed: dict[str | None, str] = {}
-        self.text: list[str] = []
-        self.headings: list[str] = []
-        self.policy = ""
-        self.open: list[str] = []
-        self.captions = 0
-        self.tables = 0
+        self.policy, self.captions, self.tables = "", 0, 0
         self.feed(html)
         self.close()
         assert self.open == []

@@ -174,7 +174,7 @@ def test_summary_has_a_row_per_run_and_metric() -> None:
     assert (rows[3]["outcome"], rows[3]["median_ms"], rows[3]["p99_ms"]) == ("crashed", "", "")
 
 
-def test_series_holds_every_sample_and_the_warm_up() -> None:
+def test_series_hold_every_sample_and_percentiles_go_from_least_to_greatest() -> None:
     run = measured_run()
     rows = read(export.latency_series_csv([RunView(run)]))
     steady = [row for row in rows if row["phase"] == "steady_state"]
@@ -184,9 +184,6 @@ def test_series_holds_every_sample_and_the_warm_up() -> None:
     assert [float(row["value_ms"]) for row in warm_up] == run.samples[0].warmup_ms.tolist()
     assert {row["start_ms"] for row in warm_up} == {""}
     assert [int(row["i"]) for row in warm_up] == list(range(5))
-
-
-def test_percentiles_go_from_least_to_greatest_and_failed_runs_have_none() -> None:
     rows = read(export.latency_percentiles_csv([RunView(measured_run())]))
     values = [float(row["value_ms"]) for row in rows]
     assert values == sorted(values)
