@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, Response
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import check_metric
-from enginescope.analysis.verdicts.history import RunFigure, histories_of, with_warnings
+from enginescope.analysis.verdicts.history import RunFigure, histories_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
@@ -25,7 +25,7 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.render.base.facts import subject_line
 from enginescope.render.suites.suite_answer import counts_sentence
 from enginescope.serve.kept_runs import KeptFigures, KeptRuns, NotHereError
-from enginescope.serve.list_views import WAIT_S, LiveLine, framed, page, script_address
+from enginescope.serve.list_views import LiveLine, framed, page, script_address
 from enginescope.services.observer import PlanObserver
 from enginescope.services.verdicts.compare import CompareRequest, CompareResult, compare_inputs
 from enginescope.store.archive import Store
@@ -105,19 +105,9 @@ def history(request: Request) -> Response:
     if not (found := histories_in(read.figures, metric)):
         why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
-    known, warnings = {row.id: row for row in chosen}, request.app.state.warnings
-
-    def codes_of(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        read = warnings.read([known[run] for run in ids], WAIT_S)
-        return {run: one.codes for run, one in read.items()}
-
     runs = {row.id: f"/runs/{quote(row.id)}" for row in chosen}
     data = history_page(
-        with_warnings(found, codes_of),
-        model=model,
-        notices=read.notices,
-        runs=runs,
-        script_address=script_address(),
+        found, model=model, notices=read.notices, runs=runs, script_address=script_address()
     )
     links: tuple[tuple[str, str], ...] = ((f"/runs?{urlencode({'model': model})}", "Its runs"),)
     if (pair := across_change(found)) is not None:
