@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from enginescope.core.errors import UsageError
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.services.store.export_runs import EXPORTERS
+from enginescope.services.store_access import own_command
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, process
 
@@ -130,3 +132,9 @@ def test_files_of_other_tools_are_compared_like_runs(data, tmp_path, capsys) -> 
     measured = json.loads(capsys.readouterr().out)["measured"]
     assert measured["evidence"] == "samples of one process"
     assert measured["pairs"][0]["verdicts"][0]["estimate"]["ratio"] > 1.5
+
+
+def test_a_password_of_a_script_s_command_line_is_not_recorded(monkeypatch) -> None:
+    url = "postgresql://engineer:s3cr3t-word@db.example/engines"
+    monkeypatch.setattr(sys, "orig_argv", ["python", "nightly.py", url])
+    assert own_command() == "python nightly.py postgresql://engineer:***@db.example/engines"

@@ -2,11 +2,16 @@
 
 import hashlib
 import json
+from pathlib import Path
 
+import onnx
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.runner.inputs.sample_models import sample_models
 from tests.services.suites.test_model_download import BODY, Served, served
+from tests.suites.language import decoder
+from tests.wheels import unpacked
 
 
 def test_lists_what_is_bundled_and_what_words_stand_for(tmp_path, capsys, convnet) -> None:
@@ -39,3 +44,81 @@ def test_fetches_what_it_can_and_says_what_it_cannot(tmp_path, capsys) -> None:
     (good,) = json.loads(capsys.readouterr().out)
     assert (good["link"]["name"], good["was_there"]) == ("good", True)
     assert (tmp_path / "zoo" / "good" / "a.onnx").read_bytes() == BODY
+
+
+@pytest.fixture
+def fixed(tmp_path, convnet) -> Path:
+    """The sample network with a fixed batch of 1."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(str(convnet))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    path = tmp_path / "fixed.onnx"
+    onnx.save(model, str(path))
+    return path
+
+
+@pytest.mark.usefixtures("in_process")
+def test_another_batch_is_unsupported_in_a_suite(tmp_path, fixed, capsys) -> None:
+    file = tmp_path / "suite.toml"
+    file.write_text(
+        '[suite]\nmodels = ["fixed.onnx"]\nbackends = ["ort-cpu"]\nbatches = [1, 8]\n'
+        'layers = false\n[timing]\niterations = 2\nwarmup = "1"\n'
+    )
+    assert main(["suite", str(file), "--store", str(tmp_path / "store"), "--json"]) == 3
+    first, second = json.loads(capsys.readouterr().out)["rows"]
+    assert (first["status"], second["status"]) == ("ok", "unsupported")
+    assert "the model has a fixed batch of 1" in second["reason"]
+    assert "a dynamic batch" in second["hint"]
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("given", [("--batch", "8"), ("--shape", "image:1x4x64x64")])
+def test_a_shape_that_the_model_fixes_is_unsupported(tmp_path, fixed, capsys, given) -> None:
+    arguments = ["bench", str(fixed), "--iterations", "2", *given, "--store", str(tmp_path)]
+    assert main(arguments) == 3
+    printed = capsys.readouterr()
+    assert "exit code 3: a run failed; enginescope explain 3" in printed.err
+    text = " ".join(printed.out.split())
+    assert "outcome unsupported" in text
+    assert "the model has" in text
+
+
+def test_a_model_is_not_a_suite(tmp_path, convnet, capsys) -> None:
+    assert main(["suite", str(convnet), "--store", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert "it is a model" in told
+    assert f"enginescope bench {convnet}" in told
+
+
+pytest.importorskip("onnxruntime")
+SUITE = """[suite]
+models = [{models}]
+backends = ["ort-cpu"]
+layers = false
+[timing]
+iterations = 2
+warmup = 1
+"""
+
+
+def twelve(folder: Path, shared: Path) -> list[Path]:
+    light = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
+    return [
+        *sorted(shared.glob("models/*/model.onnx")),
+        *(decoder(folder / f"{style}.onnx", style) for style in ("optimum", "fused")),
+        *sample_models(folder)[:2],
+        light,
+        *sorted(unpacked("rapidocr-onnxruntime").rglob("*_infer.onnx")),
+    ]
+
+
+@pytest.mark.slow
+def test_twelve_models_run_out_of_the_box(tmp_path, shared, capsys) -> None:
+    models = twelve(tmp_path, shared)
+    assert len(models) == 12
+    file = tmp_path / "twelve.toml"
+    file.write_text(SUITE.format(models=", ".join(json.dumps(str(one)) for one in models)))
+    assert main(["suite", str(file), "--store", str(tmp_path / "s"), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert len(rows) == 12
+    assert {row["status"] for row in rows} == {"ok"}, [row.get("reason") for row in rows]

@@ -8,10 +8,14 @@ from rich.console import Console
 from rich.live import Live
 
 from enginescope.cli.suites import suite_progress
+from enginescope.cli.suites.suite import present
 from enginescope.cli.suites.suite_progress import SuiteProgress
 from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.runner.suites.suite_cells import resume_state
+from enginescope.services.suites.request import SuiteObserver
+from enginescope.services.suites.run import write_tables
 from tests.suites.made import cell, result, timed
 
 
@@ -63,3 +67,13 @@ def test_cells_of_a_busy_machine_are_named(capsys) -> None:
     with SuiteProgress() as started:
         started.session_started(plan, resume_state(plan.cells, rows, None))
     assert "1 cell measured on a busy machine (!); --retry-busy runs" in capsys.readouterr().err
+
+
+def test_what_could_not_be_read_is_on_the_screen_and_on_the_page(tmp_path, capsys) -> None:
+    made = result([timed(cell("a"), 2.0)])
+    stray = Notice(code="W-SUITE-LINE", message="line 2 of cells.jsonl cannot be read")
+    for one, count in ((made, 0), (replace(made, notices=(stray,)), 1)):
+        write_tables(one, tmp_path, SuiteObserver())
+        present(one, tmp_path, as_json=False)
+        assert capsys.readouterr().out.count("! line 2 of cells.jsonl cannot") == count
+        assert (tmp_path / "suite.html").read_text().count("line 2 of cells.jsonl") == count

@@ -12,7 +12,7 @@ from enginescope.services.measurement.rounds import JobRounds
 from enginescope.store.archive import Store
 from tests.fakes import models
 from tests.plants.in_process import without_warm_up, workers_in_process
-from tests.services.sensitivity.test_sensitivity import chain
+from tests.services.test_sensitivity import chain
 
 TIMED = ("--iterations", "24")
 ONE_THREAD = "ort-cpu?intra_op_num_threads=1"

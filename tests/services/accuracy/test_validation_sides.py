@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.records.run.sample_set import Sample, SampleShape
+from enginescope.records.run.sample_set import Preprocessing, Sample, SampleFile, SampleShape
+from enginescope.records.tensor import DataType, Tensor
 from enginescope.runner import jobs as jobs_module
+from enginescope.runner.inputs.images import height_width, picture_shape
+from enginescope.services.accuracy.output_files import with_picture_shapes
 from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.services.accuracy.sides import REFERENCE, Sides, sides_of, tolerance_name
+from enginescope.services.accuracy.validation_run import check_space
+from tests.depth_models import depth_model
 from tests.fakes import models
 
 
@@ -44,14 +49,14 @@ def test_the_reference_is_the_cpu_with_fixed_threads_and_no_side_too(model, tmp_
 
 def test_an_engine_is_built_for_all_samples_and_limits_have_no_options(model, tmp_path) -> None:
     samples = [sample(1, 4), sample(8, 4), sample(3, 4)]
-    found = sides(tmp_path, model, ["trt"], samples)
-    built = found.others[0].job.backend.options
-    assert (built["min_shapes"], built["max_shapes"]) == ("x:1x4", "x:8x4")
-    assert found.others[0].label == "net.onnx · trt"
+    (built,) = sides(tmp_path, model, ["trt"], samples).others
+    options = built.job.backend.options
+    assert (options["min_shapes"], options["max_shapes"]) == ("x:1x4", "x:8x4")
+    assert built.label == "net.onnx · trt"
     found = sides(tmp_path, model, ["trt?min_shapes=x:1x4&max_shapes=x:16x4"], samples)
     assert found.others[0].job.backend.options["max_shapes"] == "x:16x4"
     # Shapes of a profile that follow from the samples are three lines of noise.
-    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], [sample(1, 4), sample(8, 4)])
+    found = sides(tmp_path, model, ["trt:fp16?workspace=1GiB"], samples)
     assert tolerance_name(found.others[0], found.reference)[1] == "trt:fp16 may compute in fp16"
 
 
@@ -107,3 +112,28 @@ def test_files_of_one_name_are_told_apart_by_their_folders(model, tmp_path) -> N
     found = sides_of(request, [sample()])
     labels = (found.reference.label, found.others[0].label)
     assert labels == ("c/net.onnx · ort-cpu", "x/net.onnx · ort-cpu")
+
+
+def test_answers_that_do_not_fit_are_refused_before_they_are_made(tmp_path) -> None:
+    depth = Tensor(name="depth", dtype=DataType.FP32, shape=(None, 1, 512, 512))
+    check_space(tmp_path, [[depth, Tensor(name="parts", dtype=None, shape=None)], [depth]], 8)
+    with pytest.raises(UsageError, match="2,097,152 TiB or more") as caught:
+        check_space(tmp_path, [[depth], [depth]], 1 << 40)
+    assert "1,099,511,627,776 samples" in str(caught.value)
+    assert "TMPDIR" in str(caught.value.hint)
+
+
+def test_pictures_get_the_size_that_was_said_else_that_of_the_model(tmp_path: Path) -> None:
+    taken = Sample(name="a.png", images=(SampleFile(input=None, path="a.png"),))
+    net, other = depth_model(tmp_path / "net.onnx", size=("height", "width")), sample()
+    how = Preprocessing(size=(32, 48))
+    shaped, plain = with_picture_shapes((taken, other), [net], how)
+    assert shaped.shapes == (SampleShape(input="image", dims=(1, 3, 32, 48)),)
+    assert plain == other
+    fixed = depth_model(tmp_path / "fixed.onnx")
+    for model, asked in ((net, Preprocessing()), (tmp_path / "a.engine", how), (fixed, how)):
+        assert with_picture_shapes((taken,), [model], asked) == (taken,)
+    assert picture_shape((None, 3, None, None), (5, 7)) == (1, 3, 5, 7)
+    assert picture_shape((None, None, 9, 3), (5, 7)) == (1, 5, 9, 3)
+    assert picture_shape((None, None, None, None), (5, 7), "nhwc") == (1, 5, 7, 3)
+    assert height_width((1, 5, 7, 3)) == height_width((1, 3, 5, 7)) == (5, 7)

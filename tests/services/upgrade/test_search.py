@@ -1,3 +1,4 @@
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,18 +12,27 @@ from enginescope.probe.environment import probe_environment
 from enginescope.records.verdict.upgrade import Release, UpgradeKind
 from enginescope.render.verdicts.search_answer import answer_text, search_answer
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.upgrade import checks
+from enginescope.services.upgrade import releases
 from enginescope.services.upgrade import search as service
-from enginescope.services.upgrade.releases import named_releases, parse_span, version_key
+from enginescope.services.upgrade.releases import (
+    HERE,
+    indexed_releases,
+    installed,
+    named_releases,
+    parse_span,
+    version_key,
+)
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.search import SearchRequest, search_upgrade
 from enginescope.services.upgrade.stacks import StackRunner
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import process
 from tests.plants.in_process import workers_in_process
-from tests.services.upgrade.test_upgrade import plant_outputs
+from tests.services.upgrade.test_upgrade import plant_outputs, same_outputs
 
 RELEASES = tuple(f"1.{minor}.0" for minor in range(9))
+PYTHONS = tuple(f"{release}={sys.executable}" for release in RELEASES)
+__all__ = ["same_outputs"]
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -56,19 +66,6 @@ def plant(monkeypatch):
     return planted
 
 
-@pytest.fixture
-def same_outputs(monkeypatch):
-    """Outputs of the first comparison for all: they are the same, and take time."""
-    rows: dict[str, object] = {}
-    usual = checks.compare_outputs
-
-    def once(*given):
-        rows.setdefault("row", rows.get("row") or usual(*given))
-        return rows["row"]
-
-    monkeypatch.setattr(checks, "compare_outputs", once)
-
-
 class Stoppable(MeasurementObserver):
     """Remembers an interrupt, as the command line does."""
 
@@ -78,11 +75,9 @@ class Stoppable(MeasurementObserver):
 
 def searched(model: Path, folder: Path, span: str = "1.0..1.8", **more):
     upgrade = UpgradeRequest(models=(model,), old="", samples=1, store=folder / "store", **more)
-    pythons = tuple(f"{release}={sys.executable}" for release in RELEASES)
+    request = SearchRequest(upgrade=upgrade, span=span, pythons=PYTHONS)
     with workers_in_process():
-        return search_upgrade(
-            SearchRequest(upgrade=upgrade, span=span, pythons=pythons), Stoppable()
-        )
+        return search_upgrade(request, Stoppable())
 
 
 def from_release(number: int, factor: float) -> dict[int, float]:
@@ -137,6 +132,30 @@ def test_wrong_outputs_lead_to_the_release_and_node(convnet, tmp_path, plant, mo
     assert es.reproduce(tmp_path / "bundle", check_only=True).recorded.new.name == RELEASES[5]
 
 
+def test_unusable_releases_are_skipped(convnet, tmp_path, plant, same_outputs, monkeypatch) -> None:
+    why = "no file for Python 3.11 on this machine"
+
+    def skip(*versions: str) -> None:
+        def installed(release, *_rest):
+            return replace(release, failure=why if release.version in versions else None)
+
+        monkeypatch.setattr(service.releases, "installed", installed)
+
+    plant(from_release(6, 1.05))
+    skip("1.4.0")
+    result = searched(convnet, tmp_path)
+    assert result.bad == RELEASES[6]
+    assert result.kind is UpgradeKind.WORSE
+    assert dict(search_answer(result).facts)["skipped"] == f"1.4.0 ({why})"
+    plant(from_release(4, 1.05))
+    skip(*RELEASES[3:5])
+    result = searched(convnet, tmp_path)
+    assert (result.good, result.bad) == (RELEASES[2], RELEASES[5])
+    assert result.kind is UpgradeKind.INCONCLUSIVE
+    assert "after 1.2.0, and in 1.5.0 at the latest" in answer_text(result)
+    assert "1.3.0, 1.4.0" in dict(search_answer(result).facts)["between"]
+
+
 def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch) -> None:
     plant()
     usual = StackRunner.collect_outputs
@@ -156,66 +175,22 @@ def test_a_release_that_refuses_the_model(convnet, tmp_path, plant, monkeypatch)
     assert "unsupported opset" in last
 
 
-def test_an_unusable_release_is_skipped(
-    convnet, tmp_path, plant, same_outputs, monkeypatch
-) -> None:
-    plant(from_release(6, 1.05))
-
-    def installed(release, *_rest):
-        failure = "no file for Python 3.11 on this machine" if release.version == "1.4.0" else None
-        return replace(release, failure=failure)
-
-    monkeypatch.setattr(service.releases, "installed", installed)
-    result = searched(convnet, tmp_path)
-    assert result.bad == RELEASES[6]
-    assert result.kind is UpgradeKind.WORSE
-    facts = dict(search_answer(result).facts)
-    assert facts["skipped"] == "1.4.0 (no file for Python 3.11 on this machine)"
-
-
-def test_skipped_releases_widen_the_range(
-    convnet, tmp_path, plant, same_outputs, monkeypatch
-) -> None:
-    plant(from_release(4, 1.05))
-    skipped = RELEASES[3:5]
-    monkeypatch.setattr(
-        service.releases,
-        "installed",
-        lambda release, *_: replace(release, failure="x" if release.version in skipped else None),
-    )
-    result = searched(convnet, tmp_path)
-    assert (result.good, result.bad) == (RELEASES[2], RELEASES[5])
-    assert result.kind is UpgradeKind.INCONCLUSIVE
-    assert "after 1.2.0, and in 1.5.0 at the latest" in answer_text(result)
-    assert "1.3.0, 1.4.0" in dict(search_answer(result).facts)["between"]
-
-
-def test_two_releases_are_needed(convnet, tmp_path, plant) -> None:
+def test_two_releases_of_a_range_are_needed_and_ordered(convnet, tmp_path, plant) -> None:
     plant()
     with pytest.raises(UsageError, match="two releases"):
         searched(convnet, tmp_path, "1.3..1.3")
-
-
-@pytest.mark.parametrize("text", ["1.3", "a..b", "1.4..1.3", ".."])
-def test_a_span_that_is_not_one(text) -> None:
-    with pytest.raises(UsageError, match="search"):
-        parse_span(text)
-
-
-def test_releases_of_interpreters_are_ordered_and_within_the_range() -> None:
-    names = ["1.10.1", "1.9.0", "1.8.0", "1.11.0"]
-    found = named_releases([f"{name}=/bin/python" for name in names], "p", ("1.9", "1.10"))
-    assert found == [
-        Release(version="1.9.0", python="/bin/python"),
-        Release(version="1.10.1", python="/bin/python"),
+    for text in ("1.3", "a..b", "1.4..1.3", ".."):
+        with pytest.raises(UsageError, match="search"):
+            parse_span(text)
+    pythons = [f"{name}=/bin/python" for name in ("1.10.1", "1.9.0", "1.8.0", "1.11.0")]
+    assert named_releases(pythons, "p", ("1.9", "1.10")) == [
+        Release(version=version, python="/bin/python") for version in ("1.9.0", "1.10.1")
     ]
     assert version_key("1.10.1") > version_key("1.9.0")
 
 
 @pytest.mark.parametrize("at", [1, 30, 60])
-def test_a_stopped_search_continues(
-    convnet, tmp_path, plant, same_outputs, monkeypatch, at
-) -> None:
+def test_a_stopped_search_goes_on(convnet, tmp_path, plant, same_outputs, monkeypatch, at) -> None:
     runs = plant(from_release(3, 1.05))
 
     def run_jobs(_runner, jobs, sink, **_more):
@@ -233,23 +208,83 @@ def test_a_stopped_search_continues(
     assert (result.good, result.bad) == (RELEASES[2], RELEASES[3])
     rows = len(Store(tmp_path / "store").rows())
     assert rows == runs.timed - 1  # the one that was stopped is not stored
-    used = sum(len(model.old) + len(model.new) for model in _models(result))
+    used = sum(len(one.old) + len(one.new) for step in result.steps for one in step.models)
     assert rows - used in (0, 1)  # a comparison without a whole round begins again
-
-
-def _models(result):
-    return [model for step in result.steps for model in step.models]
 
 
 def test_python_searches_as_the_command_line_does(convnet, tmp_path, plant, same_outputs) -> None:
     plant(from_release(2, 1.05))
-    found = es.search_releases(
-        convnet,
-        "1.0..1.8",
-        pythons=[f"{release}={sys.executable}" for release in RELEASES],
-        samples=1,
-        store=tmp_path / "store",
-    )
+    store = tmp_path / "store"
+    found = es.search_releases(convnet, "1.0..1.8", pythons=PYTHONS, samples=1, store=store)
     assert (found.bad, found.metric) == (RELEASES[2], "latency")
     assert repr(found) == f"<ReleaseSearch {answer_text(found)}>"
     assert "Comparisons" in found._repr_html_()
+
+
+#: As pip 26.3 prints it.
+WHEEL = (
+    "  Skipping link: none of the wheel's tags (cp39-cp39-win_amd64) are compatible (run pip debug "
+    "--verbose to show compatible tags): https://files.pythonhosted.org/packages/4b/f2/"
+    "{name}-{version}-cp39-cp39-win_amd64.whl (from https://pypi.org/simple/{name}/)\n"
+)
+LISTED = "onnxruntime (1.32.0)\nAvailable versions: {versions}\n  INSTALLED: 1.32.0\n"
+
+
+@pytest.fixture
+def pip(monkeypatch):
+    def prints(out: str = "", error: str = "") -> list[tuple[str, ...]]:
+        asked: list[tuple[str, ...]] = []
+
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            asked.append(arguments)
+            return subprocess.CompletedProcess(arguments, int(bool(error)), out, error)
+
+        monkeypatch.setattr(releases, "_pip", run)
+        return asked
+
+    return prints
+
+
+def test_the_releases_of_the_index_within_a_range(pip) -> None:
+    skipped = "".join(
+        WHEEL.format(name="onnxruntime", version=version)
+        for version in ("1.9.0", "1.20.0", "1.22.0", "1.21.0")
+    )
+    asked = pip(skipped + LISTED.format(versions="1.23.0rc1, 1.22.1, 1.22.0, 1.20.1, 1.20.0"))
+    assert indexed_releases("onnxruntime", ("1.20.1", "1.22")) == [
+        Release(version="1.20.1"),
+        Release(version="1.21.0", failure=f"no file for Python {HERE} on this machine"),
+        Release(version="1.22.0"),
+        Release(version="1.22.1"),
+    ]
+    assert asked == [("-vv", "index", "versions", "onnxruntime")]
+
+
+def test_a_dash_is_an_underscore_in_files_and_the_index_may_lack_a_package(pip) -> None:
+    pip(WHEEL.format(name="onnxruntime_gpu", version="1.21.0") + LISTED.format(versions="1.22.0"))
+    found = indexed_releases("onnxruntime-gpu", ("1.0", "2.0"))
+    assert [one.version for one in found] == ["1.21.0", "1.22.0"]
+    pip(error="ERROR: No matching distribution found for nothing\n")
+    with pytest.raises(UsageError, match="No matching distribution found for nothing"):
+        indexed_releases("nothing", ("1.0", "2.0"))
+
+
+def test_an_environment_sees_this_enginescope_and_is_made_once(pip, tmp_path) -> None:
+    asked = pip()
+    told: list[str] = []
+    release = installed(Release(version="2.9.9"), "onnxruntime", tmp_path, told.append)
+    assert release.failure is None
+    assert Path(release.python).is_relative_to(tmp_path / f"onnxruntime-2.9.9-{HERE}")
+    assert [command[-1] for command in asked] == ["onnxruntime==2.9.9"]
+    assert installed(Release(version="2.9.9"), "onnxruntime", tmp_path, told.append) == release
+    assert len(asked) == len(told) == 1
+
+
+def test_a_release_that_does_not_install_or_import_is_named(pip, tmp_path) -> None:
+    pip(error="ERROR: No matching distribution found for onnxruntime==9\n\n[notice] A new pip\n")
+    release = installed(Release(version="9"), "onnxruntime", tmp_path, lambda _text: None)
+    assert release.failure == "ERROR: No matching distribution found for onnxruntime==9"
+    assert not list(tmp_path.iterdir())
+    release = Release(version="9", python=sys.executable)
+    found = installed(release, "no_such_module", tmp_path, lambda _text: None)
+    assert found.failure == "ModuleNotFoundError: No module named 'no_such_module'"

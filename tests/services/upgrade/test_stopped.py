@@ -18,8 +18,6 @@ from tests.plants.in_process import workers_in_process
 from tests.services.upgrade.test_upgrade import Planted
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
 #: Each stack has its own, neither of which this Python has.
 VERSIONS = {"old": {"onnxruntime": "1.2.3"}, "new": {"onnxruntime": "1.2.4"}}
 
@@ -41,9 +39,7 @@ class Stop:
             here = probe_environment()
             versions = {**here.versions, **VERSIONS[jobs[0].backend.environment]}
             environment = replace(here, versions=versions)
-            return runs.run_jobs(
-                jobs, lambda run: sink(replace(run, environment=environment)), **more
-            )
+            return runs(jobs, lambda run: sink(replace(run, environment=environment)), **more)
 
         def with_versions(stack):
             return replace(stack, versions={**probe_environment().versions, **VERSIONS[stack.name]})
@@ -114,13 +110,13 @@ def test_the_maximum_time_is_of_all_models(run, monkeypatch) -> None:
     assert re.search("the maximum time was over after [01] of 4 steps", err)  # one may begin
 
 
-def test_a_folder_that_is_not_a_bundle_is_not_removed_to_continue(run, tmp_path, capfd) -> None:
+def test_a_folder_that_is_not_a_bundle_is_not_removed_to_continue(run, tmp_path) -> None:
     (tmp_path / "bundle").mkdir()
-    (tmp_path / "bundle" / "evidence.json").write_text("{}")
-    (tmp_path / "bundle" / "mine.txt").write_text("keep")
+    for name in ("evidence.json", "mine.txt"):
+        (tmp_path / "bundle" / name).write_text("{}")
     with pytest.raises(AssertionError, match="it is not empty"):
         run("--continue")
-    assert (tmp_path / "bundle" / "mine.txt").read_text() == "keep"
+    assert (tmp_path / "bundle" / "mine.txt").read_text() == "{}"
 
 
 def test_what_is_left_comes_from_what_was_taken() -> None:

@@ -16,7 +16,7 @@ from enginescope.records.tensor import DataType
 from enginescope.runner import session
 from tests.fakes.models import save, value
 from tests.plants.in_process import workers_in_process
-from tests.services.tune.test_tune import Planted
+from tests.services.test_tune import Planted
 
 WIDTH = 32
 SHORT = es.Workload(stop=es.StopRule(iterations=24))
