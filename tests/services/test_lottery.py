@@ -7,6 +7,7 @@ import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.run import StopReport
 from enginescope.runner import session
 from enginescope.services.lottery import lottery as service
 from enginescope.services.lottery.lottery import LotteryRequest
@@ -27,14 +28,7 @@ class Planted:
         builds: Engine caches of the processes, in their order.
     """
 
-    def __init__(
-        self,
-        build_sd=0.0,
-        *,
-        fails=lambda _build, _count: False,
-        noisy=False,
-        anew=lambda _build: False,
-    ) -> None:
+    def __init__(self, build_sd=0.0, *, fails=lambda *_: False, noisy=False, anew="") -> None:
         self.builds: list[str] = []
         self._draw = np.random.default_rng(5)
         self._levels: dict[str, float] = {}
@@ -55,16 +49,10 @@ class Planted:
         if self._fails(build, self.builds.count(build)):
             run = crashed(run)
         watcher.started(0, job)
-        made = BuildReport(engine="net.engine", engine_bytes=1, from_cache=not self._anew(build))
-        run = replace(run, stop=es_stop(run), build=made)
-        sink(run)
+        made = BuildReport(engine="net.engine", engine_bytes=1, from_cache=build != self._anew)
+        stop = StopReport(rule="duration", iterations=48, duration_ms=96.0)
+        sink(replace(run, stop=stop, build=made))
         return (run,)
-
-
-def es_stop(run):
-    from enginescope.records.run.run import StopReport
-
-    return StopReport(rule="duration", iterations=48, duration_ms=96.0)
 
 
 @pytest.fixture
@@ -115,20 +103,21 @@ def test_processes_of_builds_are_interleaved_or_measured_again(convnet, tmp_path
     assert sum(len(build.runs) for build in report.builds) == 8  # and those count
 
 
-def test_a_build_that_keeps_failing_is_skipped(convnet, tmp_path, planted) -> None:
-    planted(fails=lambda build, _count: build == "build-2")
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"fails": lambda build, _: build == "build-2"}, "a process failed: died of SIGSEGV"),
+        ({"anew": "build-2"}, "a process did not find it and built anew"),
+    ],
+)
+def test_a_build_that_fails_or_is_made_anew_is_skipped(
+    convnet, tmp_path, planted, how, why
+) -> None:
+    planted(**how)
     report = held(convnet, tmp_path, builds=4, processes=2)
     assert [build.number for build in report.builds] == [1, 3, 4]
     (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
-    assert "build 2 is skipped: a process failed: died of SIGSEGV" in notice.message
-
-
-def test_a_build_that_a_process_made_anew_is_skipped(convnet, tmp_path, planted) -> None:
-    planted(anew=lambda build: build == "build-3")
-    report = held(convnet, tmp_path, builds=4, processes=2)
-    assert [build.number for build in report.builds] == [1, 2, 4]
-    (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
-    assert "build 3 is skipped: a process did not find it and built anew" in notice.message
+    assert f"build 2 is skipped: {why}" in notice.message
 
 
 def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> None:
@@ -144,15 +133,13 @@ def test_a_maximum_time_makes_fewer_builds_and_processes(convnet, tmp_path, plan
     assert (len(report.builds), report.processes) == (3, 2)
 
 
-def asked(model: Path, folder: Path, *, continues: bool = False) -> LotteryRequest:
-    return LotteryRequest(
-        model=model,
-        builds=3,
-        processes=3,
-        workload=SHORT,
-        continues=continues,
-        store=place_of(folder / "store"),
+def held_by_service(model: Path, folder: Path, *, continues: bool = False, observer=None):
+    store = place_of(folder / "store")
+    request = LotteryRequest(
+        model=model, builds=3, processes=3, workload=SHORT, continues=continues, store=store
     )
+    with workers_in_process():
+        return service.hold_lottery(request, observer or MeasurementObserver())
 
 
 def test_builds_that_are_made_are_not_built_again(convnet, tmp_path, planted, monkeypatch) -> None:
@@ -167,24 +154,12 @@ def test_builds_that_are_made_are_not_built_again(convnet, tmp_path, planted, mo
         return build_engines(jobs, *given, **more)
 
     monkeypatch.setattr(service, "build_engines", interrupted)
-    with workers_in_process():
-        with pytest.raises(KeyboardInterrupt):
-            service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
-        request = asked(convnet, tmp_path, continues=True)
-        report = service.hold_lottery(request, MeasurementObserver())
+    with pytest.raises(KeyboardInterrupt):
+        held_by_service(convnet, tmp_path)
+    report = held_by_service(convnet, tmp_path, continues=True)
     assert (len(builds), len(set(builds))) == (4, 3)
     assert [build.number for build in report.builds] == [1, 2, 3]
     assert not list((tmp_path / "store" / "lottery").iterdir())
-
-
-def test_a_whole_lottery_is_not_continued_without_its_builds(convnet, tmp_path, planted) -> None:
-    runs = planted()
-    with workers_in_process():
-        first = service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
-        request = asked(convnet, tmp_path, continues=True)
-        second = service.hold_lottery(request, MeasurementObserver())
-    assert first.comparison != second.comparison
-    assert len(runs.builds) == 2 * 9
 
 
 def test_builds_stay_while_it_runs_and_go_after_a_kill(
@@ -197,33 +172,29 @@ def test_builds_stay_while_it_runs_and_go_after_a_kill(
     def twice(jobs, *given, **more):
         if not running:
             running.extend(homes.iterdir())
-            key = running[0].name.split("-")[0]
-            left.append(homes / f"{key}-killed")
+            left.append(homes / f"{running[0].name.split('-')[0]}-killed")
             left[0].mkdir()
-            service.hold_lottery(asked(convnet, tmp_path, continues=False), MeasurementObserver())
+            held_by_service(convnet, tmp_path)
             assert list(homes.iterdir()) == running
         return build_engines(jobs, *given, **more)
 
     monkeypatch.setattr(service, "build_engines", twice)
-    with workers_in_process():
-        report = service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
+    report = held_by_service(convnet, tmp_path)
     assert [build.number for build in report.builds] == [1, 2, 3]
     assert not left[0].exists()
 
 
-def test_the_time_that_is_left_is_told_after_the_first_round(convnet, tmp_path, planted) -> None:
-    planted()
-    texts: list[str] = []
-
-    class Texts(MeasurementObserver):
-        def process_started(self, text: str) -> None:
-            texts.append(text)
-
-    with workers_in_process():
-        service.hold_lottery(asked(convnet, tmp_path), Texts())
+def test_a_whole_lottery_tells_its_time_and_is_not_continued(convnet, tmp_path, planted) -> None:
+    runs, texts = planted(), []
+    observer = MeasurementObserver()
+    observer.process_started = texts.append
+    first = held_by_service(convnet, tmp_path, observer=observer)
     rounds = [text for text in texts if text.startswith("round")]
     assert ["at most" in text for text in rounds] == [False] * 3 + [True] * 6
     assert rounds[-1].startswith("round 3 of 3, build ")
+    second = held_by_service(convnet, tmp_path, continues=True)  # without its builds
+    assert first.comparison != second.comparison
+    assert len(runs.builds) == 2 * 9
 
 
 @pytest.mark.parametrize(
@@ -244,14 +215,12 @@ def test_a_request_that_cannot_be(convnet, tmp_path, monkeypatch, options, messa
 
 
 def test_a_built_engine_and_another_backends_timing_cache_are_refused(tmp_path, convnet) -> None:
-    engine = tmp_path / "net.engine"
-    engine.write_bytes(b"x")
+    for name in ("net.engine", "net.cache"):
+        (tmp_path / name).write_bytes(b"x")
     with pytest.raises(UsageError, match="is built already"):
-        held(engine, tmp_path)
-    cache = tmp_path / "net.cache"
-    cache.write_bytes(b"x")
+        held(tmp_path / "net.engine", tmp_path)
     with pytest.raises(UsageError, match="only trt reads one"):
-        held(convnet, tmp_path, timing_cache=cache)
+        held(convnet, tmp_path, timing_cache=tmp_path / "net.cache")
 
 
 def test_a_spread_that_cannot_be_recorded_is_told(convnet, tmp_path, planted) -> None:

@@ -3,6 +3,7 @@ import json
 import pytest
 
 import enginescope as es
+from enginescope.core.record import replace
 from enginescope.judge.experiment import Experiment
 from enginescope.records.run import rounds as recorded
 from enginescope.records.run.job import StopRule, WarmUp, Workload
@@ -22,12 +23,42 @@ def measured_test(folder, **more) -> es.SelfTest:
         return es.self_test(folder / "m.onnx", store=folder / "store", **{**usual, **more})
 
 
-def test_the_first_rounds_are_measured_whatever_the_time(tmp_path) -> None:
-    test = measured_test(tmp_path)
+def test_the_first_rounds_are_measured_whatever_the_time_and_recorded(tmp_path) -> None:
+    test, store = measured_test(tmp_path), tmp_path / "store"
     assert sum(one.rounds for one in test.comparisons) >= 8
     assert test.counted + test.skipped == sum(one.rounds for one in test.comparisons)
     assert test.curve[0].difference_pct == 0
     assert test.is_recorded
+    assert [one.created for one in es.doctor(store).self_tests] == [test.created]
+    SELF_TESTS.record(store, replace(test, environment=("other", "2", None)))
+    assert len(json.loads((store / SELF_TESTS.file).read_bytes())["tests"]) == 2
+    assert [one.created for one in es.doctor(store).self_tests] == [test.created]
+    measured_test(tmp_path)
+    assert len(json.loads((store / SELF_TESTS.file).read_bytes())["tests"]) == 2
+
+
+def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path) -> None:
+    (tmp_path / SELF_TESTS.file).write_text("[")
+    with pytest.warns(UserWarning, match="self tests are skipped"):
+        assert es.doctor(tmp_path).self_tests == ()
+    (tmp_path / "store" / SELF_TESTS.file).mkdir(parents=True)
+    with pytest.warns(UserWarning, match="the self-test is not recorded"):
+        assert not measured_test(tmp_path).is_recorded
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"rounds": 7}, es.UsageError, "`rounds` 7: it is not between 8 and 120"),
+        ({"max_time_s": 0.0}, es.UsageError, "`max_time_s` 0: it is not above 0"),
+        ({"threshold_pct": 101.0}, es.UsageError, "threshold"),
+        ({"on": "absent"}, es.UsageError, "absent"),
+        ({"on": "fake?fault=segfault"}, es.BackendError, "fake"),
+    ],
+)
+def test_wrong_requests_and_a_process_that_fails(tmp_path, wrong, error, said) -> None:
+    with pytest.raises(error, match=said):
+        measured_test(tmp_path, **wrong)
 
 
 @pytest.fixture
@@ -62,81 +93,26 @@ def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path) -> None:
     assert test.ended >= 3
 
 
-def test_doctor_shows_what_is_recorded_of_this_machine(tmp_path) -> None:
-    test = measured_test(tmp_path)
-    store = tmp_path / "store"
-    assert [one.created for one in es.doctor(store).self_tests] == [test.created]
-    SELF_TESTS.record(store, es.SelfTest(**{**fields(test), "environment": ("other", "2", None)}))
-    assert len(json.loads((store / SELF_TESTS.file).read_bytes())["tests"]) == 2
-    assert [one.created for one in es.doctor(store).self_tests] == [test.created]
-    measured_test(tmp_path)
-    assert len(json.loads((store / SELF_TESTS.file).read_bytes())["tests"]) == 2
+def test_disturbed_rounds_do_not_count(monkeypatch) -> None:
+    def used(*places: tuple[int, str], rounds: int):
+        """Rounds that are used where processes, pairs of round and side, were disturbed."""
 
-
-def fields(test: es.SelfTest) -> dict:
-    return {name: getattr(test, name) for name in test.__struct_fields__}
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:
-    (tmp_path / SELF_TESTS.file).write_text("[")
-    with pytest.warns(UserWarning, match="self tests are skipped"):
-        assert es.doctor(tmp_path).self_tests == ()
-
-
-def test_a_result_that_cannot_be_recorded_is_still_returned(tmp_path) -> None:
-    (tmp_path / "store" / SELF_TESTS.file).mkdir(parents=True)
-    with pytest.warns(UserWarning, match="the self-test is not recorded"):
-        assert not measured_test(tmp_path).is_recorded
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"rounds": 7}, "`rounds` 7: it is not between 8 and 120"),
-        ({"max_time_s": 0.0}, "`max_time_s` 0: it is not above 0"),
-        ({"threshold_pct": 101.0}, "threshold"),
-        ({"on": "absent"}, "absent"),
-    ],
-)
-def test_wrong_requests(tmp_path, wrong, said) -> None:
-    with pytest.raises(es.UsageError, match=said):
-        measured_test(tmp_path, **wrong)
-
-
-def test_a_process_that_fails_ends_it(tmp_path) -> None:
-    with pytest.raises(es.BackendError, match="fake"):
-        measured_test(tmp_path, on="fake?fault=segfault")
-
-
-@pytest.fixture
-def disturbed(monkeypatch):
-    """A function that plants which processes were disturbed: pairs of round and side."""
-
-    def plant(*places: tuple[int, str]) -> None:
         def uncertainty(run) -> float:
             return 50.0 if (run.turn.round, run.turn.side) in places else 0.5
 
         monkeypatch.setattr(recorded, "uncertainty_of", uncertainty)
+        return used_rounds(in_turn(1.0, rounds=rounds))
 
-    return plant
-
-
-def test_disturbed_rounds_do_not_count(disturbed) -> None:
-    disturbed((0, "A"), (2, "B"))
-    rows, notices = used_rounds(in_turn(1.0, rounds=6))
+    rows, notices = used((0, "A"), (2, "B"), rounds=6)
     assert [row[0].turn.round for row in rows] == [1, 3, 4, 5]
     assert notices == ()
-    disturbed((0, "A"), (2, "B"))
-    rows, (notice,) = used_rounds(in_turn(1.0, rounds=4))
+    rows, (notice,) = used((0, "A"), (2, "B"), rounds=4)
     assert (len(rows), notice.code) == (4, "W-DISTURBED-ROUNDS")
     assert notice.message.startswith("2 of 4 rounds were disturbed")
     assert notice.evidence["unstable"] is True
     # All were used without a word: of two sides in turn, one was disturbed in each round.
-    disturbed(*((number, "AB"[number % 2]) for number in range(8)))
-    rows, (notice,) = used_rounds(in_turn(1.0, rounds=8))
+    rows, (notice,) = used(*((number, "AB"[number % 2]) for number in range(8)), rounds=8)
     assert len(rows) == 8
     assert notice.message.startswith("8 of 8 rounds were disturbed")
-    disturbed(*((number, "B") for number in range(12)))
-    rows, notices = used_rounds(in_turn(1.0, rounds=12))
-    assert len(rows) == 12
-    assert notices == ()
+    rows, notices = used(*((number, "B") for number in range(12)), rounds=12)
+    assert (len(rows), notices) == (12, ())

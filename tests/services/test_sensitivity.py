@@ -8,6 +8,7 @@ from onnx import helper
 
 import enginescope as es
 from enginescope.analysis.sensitivity.layer_ranking import layers_of
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, convert
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
 from enginescope.judge import experiment
@@ -35,7 +36,8 @@ def chain(path: Path, *, loud: int | None = None, outlier: int | None = None, fi
     draw = np.random.default_rng(1)
     nodes, weights, last = [], {}, "x"
     if first:
-        nodes.append(helper.make_node(first, ["x"], ["f"], name="first"))
+        weights |= (axis := {"axis": np.array(1)} if first == "CumSum" else {})
+        nodes.append(helper.make_node(first, ["x", *axis], ["f"], name="first"))
         last = "f"
     for at in range(3):
         name = f"fc{at}"
@@ -133,8 +135,7 @@ def test_int8_names_the_layer_with_an_outlier(tmp_path, planted) -> None:
 @pytest.mark.parametrize(("to", "operator"), [("fp16", "CumSum"), ("int8", "Sin")])
 def test_what_the_converter_leaves_in_fp32_has_no_error(tmp_path, planted, to, operator) -> None:
     planted(lambda _job: 1.0)
-    file = tmp_path / "net.onnx"
-    model = cumulated(file) if operator == "CumSum" else chain(file, first=operator)
+    model = chain(tmp_path / "net.onnx", first=operator)
     report = measured(model, to=to, rounds=3, samples=1)
     (same,) = (layer for layer in report.layers if layer.alone.state == "unchanged")
     assert same.operators == (operator,)
@@ -143,33 +144,21 @@ def test_what_the_converter_leaves_in_fp32_has_no_error(tmp_path, planted, to, o
     assert same.name not in (*report.order, *report.keep)
 
 
-def cumulated(path: Path) -> Path:
-    nodes = [
-        helper.make_node("CumSum", ["x", "axis"], ["f"], name="first"),
-        helper.make_node("MatMul", ["f", "w"], ["y"], name="fc0"),
-    ]
-    weights = {"axis": np.array(1), "w": np.eye(WIDTH, dtype=np.float32)}
-    return save(path, nodes, [value("x", [4, WIDTH])], [value("y", [4, WIDTH])], **weights)
-
-
-def test_without_time_nothing_is_claimed(tmp_path, planted) -> None:
+def test_a_round_that_the_time_cuts_off_does_not_count(tmp_path, planted, monkeypatch) -> None:
     runs = planted(lambda _job: 1.0)
-    report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e-3)
+    model = chain(tmp_path / "net.onnx")
+    report = measured(model, max_time_s=1e-3)  # nothing is claimed
     assert {layer.alone.state for layer in report.layers} == {"unreached"}
     assert (report.proposed, report.kind, runs.jobs) == (None, VerdictKind.INCONCLUSIVE, [])
     assert not report.is_harmless
     assert {one.code for one in report.notices} == {"I-FP16-ON-CPU", "I-SHORT-SEARCH"}
-    assert [len(model.layers) for model in report.cumulative] == [0]
-
-
-def test_a_round_that_the_time_cuts_off_does_not_count(tmp_path, planted, monkeypatch) -> None:
-    runs = planted(lambda _job: 1.0)
-    report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e9)
+    assert [len(one.layers) for one in report.cumulative] == [0]
+    report = measured(model, max_time_s=1e9)
     whole = len(runs.jobs)
     assert report.evidence is not None
     runs.jobs.clear()
     monkeypatch.setattr(experiment, "perf_counter", lambda: float("inf"))
-    report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e9)
+    report = measured(model, max_time_s=1e9)
     assert len(runs.jobs) == 2 < whole  # a process of each timing
     assert (report.evidence, report.rounds, report.baseline_ms) == (None, 0, None)
 
@@ -195,15 +184,12 @@ def test_a_crashing_model_is_a_failure_and_no_figure(tmp_path, planted) -> None:
     ],
 )
 def test_what_cannot_be_measured(tmp_path, more, error, message) -> None:
-    model = chain(tmp_path / "net.onnx")
     with pytest.raises(error) as raised:
-        measured(model, **more)
+        measured(chain(tmp_path / "net.onnx"), **more)
     assert message in f"{raised.value} {raised.value.hint}"
 
 
 def test_a_model_in_another_precision_is_refused(tmp_path) -> None:
-    from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, convert
-
     half = tmp_path / "half.onnx"
     convert(chain(tmp_path / "net.onnx"), half, Fp16Options())
     with pytest.raises(UsageError, match="holds fp16"):
@@ -216,14 +202,9 @@ def _flow(*names: str) -> OnnxFlow:
     tensors = ["x", *(f"t{at}" for at in range(len(names)))]
     nodes = tuple(
         FlowNode(
-            name=name,
-            own_name=name,
-            operator="MatMul",
-            inputs=(tensors[at],),
-            outputs=(tensors[at + 1],),
-            varies=True,
+            name=name, own_name=name, operator="MatMul", inputs=(x,), outputs=(y,), varies=True
         )
-        for at, name in enumerate(names)
+        for name, x, y in zip(names, tensors, tensors[1:], strict=False)
     )
     types = {name: FlowTensor(dtype=DataType.FP32) for name in tensors}
     return OnnxFlow(nodes=nodes, inputs=("x",), outputs=(tensors[-1],), tensors=types)

@@ -40,9 +40,8 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp
     assert [level.label for level in report.levels] == ["1", "2", "8"]
     assert report.measured == report.levels
     assert all(level.interval and level.processes == 3 for level in report.levels)
-    assert [shape.dims for level in report.levels for shape in level.inputs] == [
-        *((1, 4), (2, 4), (8, 4))
-    ]
+    dims = [shape.dims for level in report.levels for shape in level.inputs]
+    assert dims == [(1, 4), (2, 4), (8, 4)]
     assert {cost.kind for cost in report.costs} == {"new", "again", "bind"}
     assert report.evidence is EvidenceLevel.INTERLEAVED
     assert (report.knee.gain_pct, len(report.profiles)) == (5, 1)
@@ -51,26 +50,18 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp
     assert all(f"cmp-{report.comparison}" in row.tags for row in rows)
 
 
-def test_a_rejected_shape_is_named_and_failing_processes_end_the_sweep(
-    tmp_path, perceptron
-) -> None:
-    report = swept(in_thirds(tmp_path / "thirds.onnx", ["n", 1]), tmp_path, batch=(3, 4, 6))
+def test_a_rejected_shape_is_named_and_failing_processes_end_the_sweep(tmp_path) -> None:
+    model = in_thirds(tmp_path / "thirds.onnx", ["n", 1])
+    report = swept(model, tmp_path, batch=(3, 4, 6))
     assert [level.label for level in report.measured] == ["3", "6"]
     (notice,) = [one for one in report.notices if one.code == "W-SHAPE-LEFT-OUT"]
     assert "1 of 3 shapes are not measured: 4: " in notice.message
+    more = {"limits": Limits(timeout_s=0.01), "store": tmp_path / "store"}
     with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
-        es.shapes(
-            perceptron,
-            batch=(1, 2),
-            rounds=3,
-            limits=Limits(timeout_s=0.01),
-            store=tmp_path / "store",
-        )
+        es.shapes(model, batch=(3, 6), rounds=3, **more)
 
 
-def test_disturbed_processes_are_told_if_few_others_count(
-    perceptron, tmp_path, monkeypatch
-) -> None:
+def test_disturbed_processes_are_told_if_few_count(perceptron, tmp_path, monkeypatch) -> None:
     def uncertainty(run) -> float:
         return 50.0 if run.turn.round == 1 else 0.5
 
@@ -120,9 +111,8 @@ def test_tensorrt_switches_profiles_and_captures_graphs(perceptron, tmp_path, ve
     with loading.loaded(version):
         report = swept(perceptron, tmp_path, on=TWO_PROFILES, batch=(1, 2, 4, 16), profiles=2)
     assert [level.profile for level in report.levels] == [0, 0, 1, None]
-    assert "outside every optimization profile (x 1x4 … 2x4; x 4x4 … 8x4)" in str(
-        report.levels[-1].why
-    )
+    outside = "outside every optimization profile (x 1x4 … 2x4; x 4x4 … 8x4)"
+    assert outside in str(report.levels[-1].why)
     assert {cost.kind for cost in report.costs} == {"new", "again", "profile", "bind", "graph"}
     assert report.profiles[-1].high == "4"
 
@@ -162,23 +152,19 @@ def test_mistakes_are_named(perceptron, tmp_path, asked, words) -> None:
 
 
 def test_workers_are_processes_of_their_own(perceptron, undisturbed, tmp_path) -> None:
-    report = es.shapes(
-        perceptron, batch=(1, 2), rounds=3, visits=2, requests=4, store=tmp_path / "store"
-    )
+    more = {"visits": 2, "requests": 4, "store": tmp_path / "store"}
+    report = es.shapes(perceptron, batch=(1, 2), rounds=3, **more)
     assert report.rounds == 3
     assert [level.processes for level in report.levels] == [3, 3]
     assert report.cost("again") is not None
 
 
-def test_sizes_are_read() -> None:
+def test_sizes_are_read_and_others_refused() -> None:
     assert parse_sizes("8,1,2") == (1, 2, 8)
     assert parse_sizes("1:4") == (1, 2, 3, 4)
     assert parse_sizes("16:64:16,1") == (1, 16, 32, 48, 64)
     assert parse_sweep("a=b=1:3").name == "a=b"
     assert parse_weight("1x3x8x8=0.5") == ("1x3x8x8", 0.5)
-
-
-@pytest.mark.parametrize("text", ["", "0", "4:1", "1:9:0", "1:100", "-1", "a", "1;2", "1,"])
-def test_other_sizes_are_refused(text) -> None:
-    with pytest.raises(es.UsageError):
-        parse_sizes(text)
+    for text in ("", "0", "4:1", "1:9:0", "1:100", "-1", "a", "1;2", "1,"):
+        with pytest.raises(es.UsageError):
+            parse_sizes(text)

@@ -23,21 +23,21 @@ SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0,
 
 
 class Planted:
-    """Processes whose median is planted by the options of their backend.
+    """Processes whose median is planted by their job.
 
     Attributes:
         jobs: In the order of their processes.
     """
 
-    def __init__(self, level, *, fails=lambda _job: False) -> None:
+    def __init__(self, level, *, fails=lambda _job: False, noise=0.004, seed=5) -> None:
         self.jobs: list = []
-        self._level, self._fails = level, fails
-        self._draw = np.random.default_rng(5)
+        self._level, self._fails, self._noise = level, fails, noise
+        self._draw = np.random.default_rng(seed)
 
     def __call__(self, jobs, sink, *, command=None, watcher=None):
         (job,) = jobs
         self.jobs.append(job)
-        median = self._level(job) * np.exp(0.004 * self._draw.standard_normal())
+        median = self._level(job) * np.exp(self._noise * self._draw.standard_normal())
         run = process(median, n=48, seed=len(self.jobs), job=job, command=command)
         if self._fails(job):
             run = crashed(run)
@@ -88,13 +88,10 @@ def test_the_fastest_is_confirmed_with_processes_of_its_own(convnet, tmp_path, p
     assert all(job.rebuild for job in fresh)
     assert {str(job.backend) for job in fresh} == {"ort-cpu", report.winner.backend}
     assert len(fresh) == 2 * confirmed.rounds
-    stored = {run.turn.comparison for run in map(Store(tmp_path / "store").load, _ids(tmp_path))}
+    store = Store(tmp_path / "store")
+    stored = {store.load(row.id).turn.comparison for row in store.rows()}
     assert stored == {report.comparison, confirmed.comparison}
     assert str(report).startswith("<TuneReport winner for ")
-
-
-def _ids(folder: Path) -> list[str]:
-    return [row.id for row in Store(folder / "store").rows()]
 
 
 def test_slower_ones_have_fewer_processes_than_the_default(convnet, tmp_path, planted) -> None:
@@ -117,13 +114,21 @@ def test_equals_have_no_winner_and_a_default_no_confirmation(convnet, tmp_path, 
     assert (report.candidate, report.confirmation) == (None, None)
 
 
-def test_wrong_outputs_are_out_and_invalid_combinations_named(convnet, tmp_path, planted) -> None:
+def test_wrong_outputs_failures_and_invalid_combinations_are_out(
+    convnet, tmp_path, planted
+) -> None:
+    one_thread = {"intra_op_num_threads": "1"}
     runs = planted(by_threads(t1=0.5, t2=1.5), wrong={1: "outputs: y: too large"})
     report = tuned(convnet, tmp_path, options=THREADS)
     assert report.winner.backend.endswith("=2")
     (out,) = (one for one in report.alternatives if one.state == "wrong")
     assert (out.number, out.rounds, out.why) == (1, 0, "outputs: y: too large")
-    assert runs.rounds_of(intra_op_num_threads="1") == 0
+    assert runs.rounds_of(**one_thread) == 0
+    planted(by_threads(t2=1.5), fails=lambda job: job.backend.options == one_thread)
+    report = tuned(convnet, tmp_path, options=THREADS)
+    (out,) = (one for one in report.alternatives if one.state == "failed")
+    assert out.why == "failed: died of SIGSEGV"
+    assert report.winner.backend.endswith("=2")
     planted(by_threads(t2=1.0))
     options = {"intra_op_num_threads": (2,), "graph_optimization_level": ("all", "most")}
     report = tuned(convnet, tmp_path, options=options)
@@ -131,17 +136,6 @@ def test_wrong_outputs_are_out_and_invalid_combinations_named(convnet, tmp_path,
     assert invalid.backend.endswith("graph_optimization_level=most")
     assert "graph_optimization_level" in invalid.why
     assert len(report.alternatives) == 2
-
-
-def test_an_alternative_that_fails_is_out(convnet, tmp_path, planted) -> None:
-    def is_one(job) -> bool:
-        return job.backend.options.get("intra_op_num_threads") == "1"
-
-    planted(by_threads(t2=1.5), fails=is_one)
-    report = tuned(convnet, tmp_path, options=THREADS)
-    (out,) = (one for one in report.alternatives if one.state == "failed")
-    assert out.why == "failed: died of SIGSEGV"
-    assert report.winner.backend.endswith("=2")
 
 
 def test_a_default_that_fails_or_an_unconfirmed_winner_ends_it(convnet, tmp_path, planted) -> None:
@@ -193,13 +187,9 @@ def test_a_request_that_cannot_be(convnet, tmp_path, options, message) -> None:
 
 def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
     model = models.perceptron(tmp_path / "net.onnx")
-    request = TuneRequest(
-        model=model,
-        on=("ort-cpu", "ort-cpu:fp16"),
-        options={"graph_optimization_level": ("basic",)},
-        samples=1,
-        tolerance="fp32",
-    )
+    options = {"graph_optimization_level": ("basic",)}
+    on = ("ort-cpu", "ort-cpu:fp16")
+    request = TuneRequest(model=model, on=on, options=options, samples=1, tolerance="fp32")
     asked: list[str] = []
     with workers_in_process():
         candidates = alternatives_of(request, Store(tmp_path / "store")).candidates
@@ -214,10 +204,8 @@ def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
 
 def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted) -> None:
     model = models.perceptron(tmp_path / "net.onnx")
-    crash = line("-peep:max=2", None, error_message="exit code 1")
-    routes = written(
-        tmp_path / "t.jsonl", line("-copy_ppg=off", 0.5), crash, line("-copy_ppg=on", 0.7)
-    )
+    lines = line("-copy_ppg=off", 0.5), line("-peep:max=2", None, error_message="exit code 1")
+    routes = written(tmp_path / "t.jsonl", *lines, line("-copy_ppg=on", 0.7))
 
     def level(job) -> float:
         return 1.0 if job.backend.options.get("build_route") == "-copy_ppg=off" else 2.0

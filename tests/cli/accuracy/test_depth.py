@@ -130,25 +130,21 @@ def test_on_a_gpu_its_telemetry_is_drawn(tmp_path) -> None:
         assert picture.height > 1_200  # four quantities above each other
 
 
-def test_engines_take_all_that_follows_as_the_old_script_did() -> None:
+def test_engines_take_all_that_follows_and_the_gpu_s_number_goes_to_backends_of_gpus() -> None:
     given = ["--engines", "a", "b", "c", "--image", "x.png", "--engines", "d", "--gpu-id", "0"]
-    assert _repeated(given, ("--engines",)) == [
+    assert _repeated(given, ("--engines",)) == [  # as the old script did
         *("--engines", "a", "--engines", "b", "--engines", "c"),
         *("--image", "x.png", "--engines", "d", "--gpu-id", "0"),
     ]
-
-
-def test_the_gpu_s_number_goes_to_backends_that_have_gpus() -> None:
-    for given, number, wanted in (
+    for spec, number, wanted in (
         ("trt:fp16?refit=1", 1, "trt:fp16?device=1&refit=1"),
         ("ort-cuda", 2, "ort-cuda?device_id=2"),
         ("trt?device=3", 1, "trt?device=3"),
         ("trt", 0, "trt"),
         ("ort-cpu", 1, "ort-cpu"),
     ):
-        assert on_gpu(
-            replace(job(), backend=parse_backend(given)), number
-        ).backend == parse_backend(wanted)
+        placed = on_gpu(replace(job(), backend=parse_backend(spec)), number)
+        assert placed.backend == parse_backend(wanted)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,16 @@ EXACT = "ort-cpu?graph_optimization_level=disable"
 Image = pytest.importorskip("PIL.Image")
 
 
-def two_outputs(path: Path, first: str = "a", second: str = "b") -> Path:
+MAPPED = ("--map", "out_a=a", "--map", "out_b=b")
+
+
+def two_outputs(path: Path, first: str = "a", second: str = "b", w: Any = WEIGHTS) -> Path:
     nodes = [
         helper.make_node("MatMul", ["x", "w"], [first]),
         helper.make_node("Tanh", [first], [second]),
     ]
     outputs = [value(first, ["n", 3]), value(second, ["n", 3])]
-    return save(path, nodes, [value("x", ["n", 4])], outputs, w=WEIGHTS)
+    return save(path, nodes, [value("x", ["n", 4])], outputs, w=w)
 
 
 def full(path: object) -> OSError:
@@ -43,8 +46,6 @@ def full(path: object) -> OSError:
 def pictures(tmp_path) -> tuple[Path, Path]:
     """Three scenes with known depth, and a picture between them that is cut off."""
     images, targets = tmp_path / "images", tmp_path / "targets"
-    for folder in (images, targets):
-        folder.mkdir()
     for number in range(4):
         scene(images, targets, f"{number}", number)
     bad = next(images.glob("1.*"))
@@ -52,9 +53,7 @@ def pictures(tmp_path) -> tuple[Path, Path]:
     return images, targets
 
 
-def test_a_picture_that_cannot_be_read_is_skipped_named_and_counted(
-    tmp_path, pictures, capsys
-) -> None:
+def test_a_picture_that_cannot_be_read_is_skipped_and_named(tmp_path, pictures, capsys) -> None:
     model = depth_model(tmp_path / "net.onnx")
     images, targets = pictures
     bad = next(images.glob("1.*")).name
@@ -71,9 +70,20 @@ def test_a_picture_that_cannot_be_read_is_skipped_named_and_counted(
     assert found["task"]["num_samples"] == 3
     assert [one["sample"] for one in found["task"]["left_out"]] == [bad]
     assert json.loads((out / "samples" / "side-1" / "skipped.json").read_text()) == found["skipped"]
-
     assert main(["validate", *map(str, (model, *given, "--fail-fast"))]) == 3
     assert f"sample 1 ({bad})" in capsys.readouterr().err
+    next(targets.glob("2.*")).write_bytes(b"no map")  # a target that cannot be read
+    given = (model, "--images", images, "--task", "depth", "--targets", targets)
+    status, found = run(capsys, *given)
+    assert status == 0
+    assert sorted(one["sample"][0] for one in found["task"]["left_out"]) == ["1", "2"]
+    assert found["task"]["num_samples"] == 2
+    assert main(["validate", *map(str, given), "--fail-fast"]) != 0
+    capsys.readouterr()
+    for picture in images.iterdir():
+        picture.write_bytes(b"none")
+    assert main(["validate", str(model), "--on", EXACT, "--images", str(images)]) == 3
+    assert "none of the 4 samples can be read" in capsys.readouterr().err
 
 
 def test_python_skips_the_same_samples(tmp_path, pictures) -> None:
@@ -86,79 +96,51 @@ def test_python_skips_the_same_samples(tmp_path, pictures) -> None:
         es.validate(model, on=EXACT, images=images, fail_fast=True)
 
 
-def test_a_target_that_cannot_be_read_is_left_out_by_name(tmp_path, pictures, capsys) -> None:
-    model = depth_model(tmp_path / "net.onnx")
-    images, targets = pictures
-    next(targets.glob("2.*")).write_bytes(b"no map")
-    given = (model, "--images", images, "--task", "depth", "--targets", targets)
-    status, found = run(capsys, *given)
-    assert status == 0
-    assert sorted(one["sample"][0] for one in found["task"]["left_out"]) == ["1", "2"]
-    assert found["task"]["num_samples"] == 2
-    assert main(["validate", *map(str, given), "--fail-fast"]) != 0
-
-
-def test_no_picture_that_can_be_read_is_an_error(tmp_path, capsys) -> None:
-    images = tmp_path / "images"
-    images.mkdir()
-    for number in range(2):
-        (images / f"{number}.png").write_bytes(b"none")
-    model = depth_model(tmp_path / "net.onnx")
-    assert main(["validate", str(model), "--on", EXACT, "--images", str(images)]) == 3
-    assert "none of the 2 samples can be read" in capsys.readouterr().err
-
-
-def test_renamed_outputs_are_suggested_and_a_map_to_the_wrong_one_fails(tmp_path, capsys) -> None:
-    model = two_outputs(tmp_path / "net.onnx")
+@pytest.fixture
+def renamed(tmp_path) -> tuple[Path, Path]:
+    """A model, and the same with other names of its outputs."""
     other = two_outputs(tmp_path / "renamed.onnx", "out_a", "out_b")
-    status, found = run(capsys, other, "--reference", model, "--samples", 2)
+    return two_outputs(tmp_path / "net.onnx"), other
+
+
+def test_renamed_outputs_are_suggested_and_a_map_to_the_wrong_one_fails(renamed, capsys) -> None:
+    model, other = renamed
+    given = (other, "--reference", model, "--samples", 2)
+    status, found = run(capsys, *given)
     assert status == 1
     pairs = {one["side"]: one["reference"] for one in found["sides"][0]["suggested_map"]}
     assert pairs == {"out_a": "a", "out_b": "b"}
-    main(["validate", str(other), "--reference", str(model), "--samples", "2"])
+    main(["validate", *map(str, given)])
     text = " ".join(capsys.readouterr().out.split())
     assert "same shape, nearest values: out_a = a (err ÷ spread 0)" in text
     assert "--map out_a=a" in text
-
-    mapped = ("--map", "out_a=a", "--map", "out_b=b")
-    status, found = run(capsys, other, "--reference", model, "--samples", 2, *mapped)
+    status, found = run(capsys, *given, *MAPPED)
     assert (status, found["passes"]) == (0, True)
     assert [one["name"] for one in found["sides"][0]["outputs"]] == ["a", "b"]
     assert found["sides"][0]["binding_differences"] == []
     assert es.validate(other, reference=model, samples=2, map={"out_a": "a", "out_b": "b"}).passes
-    model = two_outputs(tmp_path / "net.onnx")
-    other = two_outputs(tmp_path / "renamed.onnx", "out_a", "out_b")
-    crossed = ("--map", "out_a=b", "--map", "out_b=a")
-    status, found = run(capsys, other, "--reference", model, "--samples", 2, *crossed)
+    status, found = run(capsys, *given, "--map", "out_a=b", "--map", "out_b=a")
     assert (status, found["passes"]) == (1, False)
 
 
 @pytest.mark.parametrize(
     ("pair", "said"),
     [
-        ("out_c=a", "no side has an output called 'out_c'"),
-        ("out_a=c", "the reference has no output called 'c'"),
-        ("a=out_a", "no side has an output called 'a'"),
+        ({"out_c": "a"}, "no side has an output called 'out_c'"),
+        ({"out_a": "c"}, "the reference has no output called 'c'"),
+        ({"a": "out_a"}, "no side has an output called 'a'"),
     ],
 )
-def test_a_map_of_unknown_outputs_is_refused(tmp_path, pair, said) -> None:
-    model = two_outputs(tmp_path / "net.onnx")
-    other = two_outputs(tmp_path / "renamed.onnx", "out_a", "out_b")
-    name, _, reference = pair.partition("=")
+def test_a_map_of_unknown_outputs_is_refused(renamed, pair, said) -> None:
+    model, other = renamed
     with pytest.raises(UsageError, match=said):
-        es.validate(other, reference=model, samples=1, map={name: reference})
+        es.validate(other, reference=model, samples=1, map=pair)
 
 
-def test_a_mapped_side_is_searched_under_its_own_names(tmp_path, capsys) -> None:
-    model = two_outputs(tmp_path / "net.onnx")
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["out_a"]),
-        helper.make_node("Tanh", ["out_a"], ["out_b"]),
-    ]
-    outputs = [value("out_a", ["n", 3]), value("out_b", ["n", 3])]
-    moved = save(tmp_path / "moved.onnx", nodes, [value("x", ["n", 4])], outputs, w=1.1 * WEIGHTS)
-    mapped = ("--map", "out_a=a", "--map", "out_b=b", "--bisect")
-    status, found = run(capsys, moved, "--reference", model, "--samples", 2, *mapped)
+def test_a_mapped_side_is_searched_under_its_own_names(renamed, tmp_path, capsys) -> None:
+    moved = two_outputs(tmp_path / "moved.onnx", "out_a", "out_b", 1.1 * WEIGHTS)
+    given = ("--reference", renamed[0], "--samples", 2, *MAPPED, "--bisect")
+    status, found = run(capsys, moved, *given)
     assert status == 1
     assert found["sides"][0]["bisect"]["first"]
 
@@ -178,20 +160,16 @@ def test_files_that_cannot_be_stored_leave_the_comparison(tmp_path, capsys) -> N
 
 
 @pytest.mark.parametrize("option", ["--bisect", "--suggest-precision"])
-def test_a_full_disk_in_the_search_leaves_the_comparison(
-    tmp_path, capsys, monkeypatch, option
-) -> None:
+def test_a_full_disk_leaves_the_comparison(tmp_path, capsys, monkeypatch, option) -> None:
     def refuse(_model: Path, _marks: Any, folder: Path) -> None:
         raise full(folder)
 
     model = perceptron(tmp_path / "net.onnx")
-    other = save(
-        tmp_path / "other.onnx",
+    nodes, ends = (
         list(onnx.load(model).graph.node),
-        [value("x", ["n", 4])],
-        [value("y", ["n", 3])],
-        w=1.1 * WEIGHTS,
+        ([value("x", ["n", 4])], [value("y", ["n", 3])]),
     )
+    other = save(tmp_path / "other.onnx", nodes, *ends, w=1.1 * WEIGHTS)
     monkeypatch.setattr(branches, "marked_onnx", refuse)
     status, found = run(capsys, other, "--reference", model, "--samples", 2, option)
     assert status == 3
@@ -227,9 +205,8 @@ def test_the_hint_of_a_failed_conversion_is_in_every_form(tmp_path, capsys) -> N
         helper.make_node("QuantizeLinear", ["x", "s"], ["q"]),
         helper.make_node("DequantizeLinear", ["q", "s"], ["y"]),
     ]
-    scale = np.float32(0.1)
     ends = ([value("x", ["n", 4])], [value("y", ["n", 4])])
-    model = save(tmp_path / "q.onnx", nodes, *ends, s=scale)
+    model = save(tmp_path / "q.onnx", nodes, *ends, s=np.float32(0.1))
     given = (model, "--on", "ort-cpu:fp16", "--samples", 1)
     status, found = run(capsys, *given)
     assert status == 3

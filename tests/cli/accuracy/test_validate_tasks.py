@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 from PIL import Image
 
 from enginescope.cli.main import main
@@ -18,6 +17,8 @@ from tests.cli.accuracy.test_depth import seen
 from tests.cli.accuracy.test_validate import run
 from tests.conftest import missing
 from tests.depth_models import depth_model, scene
+from tests.fakes import models
+from tests.fakes.models import value
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -26,16 +27,17 @@ RNG = np.random.default_rng(2)
 
 
 def model(path: Path, nodes: list[Any], outputs: dict[str, list[int]], **weights: Any) -> Path:
-    shape = [1, 3, SIZE, SIZE]
-    ends = (
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in outputs.items()],
-    )
-    held = [numpy_helper.from_array(one, name) for name, one in weights.items()]
-    graph = helper.make_graph(nodes, "graph", *ends, initializer=held)
-    opset = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=opset), path)
-    return path
+    ends = [value(name, shape) for name, shape in outputs.items()]
+    return models.save(path, nodes, [value("image", [1, 3, SIZE, SIZE])], ends, **weights)
+
+
+def mean_model(path: Path) -> Path:
+    """Write a model whose scores are the means of the three colors."""
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["image"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["scores"]),
+    ]
+    return model(path, nodes, {"scores": [1, 3]})
 
 
 def save(path: Path, pixels: Any) -> Any:
@@ -44,18 +46,16 @@ def save(path: Path, pixels: Any) -> Any:
     return pixels
 
 
-def task_of(capsys, *arguments: Any) -> Any:
-    assert main(["validate", *map(str, arguments), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)["task"]
+def task_of(capsys, folder: Path, task: str, *, images: str = "images", targets: str) -> Any:
+    given = ("--task", task, "--images", folder / images, "--targets", folder / targets)
+    status, found = run(capsys, folder / "net.onnx", *given)
+    assert status == 0
+    return found["task"]
 
 
 @pytest.mark.slow
 def test_classes_by_folder(tmp_path, capsys) -> None:
-    nodes = [
-        helper.make_node("GlobalAveragePool", ["image"], ["mean"]),
-        helper.make_node("Flatten", ["mean"], ["scores"]),
-    ]
-    net = model(tmp_path / "net.onnx", nodes, {"scores": [1, 3]})
+    mean_model(tmp_path / "net.onnx")
     (tmp_path / "names.txt").write_text("red\ngreen\nblue\n")
     right = []
     for number in range(18):
@@ -64,8 +64,8 @@ def test_classes_by_folder(tmp_path, capsys) -> None:
         pixels[..., label] += RNG.integers(0, 9)
         save(tmp_path / "val" / ("red", "green", "blue")[label] / f"{number}.png", pixels)
         right.append(int(pixels.mean(axis=(0, 1)).argmax()) == label)
-    given = ("--images", tmp_path / "val", "--targets", tmp_path / "val")
-    task = task_of(capsys, net, "--task", f"classification?names={tmp_path}/names.txt", *given)
+    asked = f"classification?names={tmp_path}/names.txt"
+    task = task_of(capsys, tmp_path, asked, images="val", targets="val")
     assert task["num_samples"] == 18
     assert task["sides"][0]["values"]["top1"] == pytest.approx(100 * np.mean(right))
     assert {one["name"] for one in task["sides"][0]["parts"]} == {"red", "green", "blue"}
@@ -74,25 +74,20 @@ def test_classes_by_folder(tmp_path, capsys) -> None:
 
 @pytest.mark.slow
 def test_labels_alone_belong_to_the_samples_in_their_order(tmp_path, capsys) -> None:
-    nodes = [
-        helper.make_node("GlobalAveragePool", ["image"], ["mean"]),
-        helper.make_node("Flatten", ["mean"], ["scores"]),
-    ]
-    net = model(tmp_path / "net.onnx", nodes, {"scores": [1, 3]})
+    mean_model(tmp_path / "net.onnx")
     for number in range(3):
         pixels = np.zeros((SIZE, SIZE, 3))
         pixels[..., number] = 200
         save(tmp_path / "images" / f"{number}.png", pixels)
     (tmp_path / "labels.txt").write_text("0\n1\n0\n")
-    given = ("--images", tmp_path / "images", "--targets", tmp_path / "labels.txt")
-    task = task_of(capsys, net, "--task", "classification", *given)
+    task = task_of(capsys, tmp_path, "classification", targets="labels.txt")
     assert task["sides"][0]["values"]["top1"] == pytest.approx(200 / 3)
 
 
 @pytest.mark.slow
 def test_classes_of_pixels(tmp_path, capsys) -> None:
     nodes = [helper.make_node("Identity", ["image"], ["classes"])]
-    net = model(tmp_path / "net.onnx", nodes, {"classes": [1, 3, SIZE, SIZE]})
+    model(tmp_path / "net.onnx", nodes, {"classes": [1, 3, SIZE, SIZE]})
     shares = []
     for number in range(3):
         pixels = save(tmp_path / "images" / f"{number}.png", RNG.integers(0, 255, (SIZE, SIZE, 3)))
@@ -100,36 +95,25 @@ def test_classes_of_pixels(tmp_path, capsys) -> None:
         labels[0] = 255
         save(tmp_path / "labels" / f"{number}.png", labels)
         shares.append(np.mean((pixels.argmax(axis=-1) == labels)[labels < 255]))
-    given = ("--images", tmp_path / "images", "--targets", tmp_path / "labels")
-    (side,) = task_of(capsys, net, "--task", "segmentation", *given)["sides"]
+    (side,) = task_of(capsys, tmp_path, "segmentation", targets="labels")["sides"]
     assert side["values"]["pixel_accuracy"] == pytest.approx(100 * np.mean(shares))
     assert [one["name"] for one in side["parts"]] == ["0", "1", "2"]
 
 
 @pytest.mark.slow
 def test_boxes(tmp_path, capsys) -> None:
-    if not is_installed("pycocotools") and sys.version_info >= (3, 14):
-        pytest.skip("pycocotools is not installed")
     if not is_installed("pycocotools"):
-        missing("pycocotools is not installed")
-    boxes = np.array([[[0.25, 0.25, 0.75, 0.5]]], dtype=np.float32)
-    zero = [
+        (pytest.skip if sys.version_info >= (3, 14) else missing)("pycocotools is not installed")
+    boxes = {"boxes": [[[0.25, 0.25, 0.75, 0.5]]], "scores": [[0.9]], "labels": [[0.0]]}
+    values = {name: np.array(box, dtype=np.float32) for name, box in boxes.items()}
+    nodes = [
         helper.make_node("ReduceMean", ["image"], ["mean"], keepdims=0),
         helper.make_node("Mul", ["mean", "none"], ["zero"]),
+        *(helper.make_node("Add", [f"{name}_in", "zero"], [name]) for name in boxes),
     ]
-    sums = [
-        helper.make_node("Add", [f"{name}_in", "zero"], [name])
-        for name in ("boxes", "scores", "labels")
-    ]
-    net = model(
-        tmp_path / "net.onnx",
-        [*zero, *sums],
-        {"boxes": [1, 1, 4], "scores": [1, 1], "labels": [1, 1]},
-        none=np.float32(0),
-        boxes_in=boxes,
-        scores_in=np.array([[0.9]], dtype=np.float32),
-        labels_in=np.array([[0.0]], dtype=np.float32),
-    )
+    weights = {f"{name}_in": array for name, array in values.items()}
+    shapes = {name: list(array.shape) for name, array in values.items()}
+    model(tmp_path / "net.onnx", nodes, shapes, none=np.float32(0), **weights)
     save(tmp_path / "images" / "a.png", np.zeros((100, 200, 3)))
     held = {
         "images": [{"id": 5, "file_name": "a.png", "width": 200, "height": 100}],
@@ -137,12 +121,9 @@ def test_boxes(tmp_path, capsys) -> None:
         "categories": [{"id": 9, "name": "cat"}],
     }
     (tmp_path / "known.json").write_text(json.dumps(held))
-    given = ("--images", tmp_path / "images", "--targets", tmp_path / "known.json")
-    task = task_of(capsys, net, "--task", "detection?unit=relative&classes=order", *given)
+    asked = "detection?unit=relative&classes=order"
+    task = task_of(capsys, tmp_path, asked, targets="known.json")
     assert task["sides"][0]["values"]["ap"] == pytest.approx(100)
-
-
-pytestmark = pytest.mark.usefixtures("in_process")
 
 
 @pytest.fixture
@@ -166,8 +147,8 @@ def test_one_model_against_targets(tmp_path, capsys, net) -> None:
         if number != 1
     ]
     (side,) = task["sides"]
-    for name, value in side["values"].items():
-        assert value == pytest.approx(np.mean([one[name] for one in rows]), abs=1e-6), name
+    for name, figure in side["values"].items():
+        assert figure == pytest.approx(np.mean([one[name] for one in rows]), abs=1e-6), name
     assert task["left_out"] == [{"sample": "other.png", "why": "no target"}]
     assert task["targets_without_sample"] == ["img001"]
     each = json.loads((out / "per_sample_diff.json").read_text())["task"][0]["samples"]

@@ -33,11 +33,16 @@ def stored(store: Path) -> list[dict]:
 
 
 def test_one_model_one_screen(tmp_path, convnet) -> None:
-    ended = bench(tmp_path, str(convnet), "--iterations", "200", "--tag", "mine", "-v")
+    """Plain lines where there is no terminal, even with forced colour."""
+    env = {**os.environ, "FORCE_COLOR": "1"}
+    asked = (str(convnet), "--iterations", "200", "--tag", "mine", "-v")
+    ended = bench(tmp_path, *asked, env=env)
     assert ended.returncode == 0, ended.stderr
     assert "small_convnet.onnx" in ended.stdout
-    assert " ms median" in ended.stdout
+    assert " ms median 95 % CI" in " ".join(ended.stdout.split())
     assert "I-DYNAMIC-SHAPE" in ended.stdout
+    assert "ort-cpu …" in ended.stderr
+    assert "\x1b" not in ended.stderr
     (run,) = stored(tmp_path)
     assert run["job"]["subject"]["sha256"]
     assert run["tags"] == ["mine"]
@@ -45,49 +50,33 @@ def test_one_model_one_screen(tmp_path, convnet) -> None:
     assert run["profile"]["layers"]
 
 
-@pytest.mark.usefixtures("in_process")
-def test_the_interval_stands_beside_the_median(tmp_path, convnet) -> None:
-    ended = called("bench", "--store", tmp_path, convnet, "--on", "fake", "--iterations", "300")
-    assert " ms median 95 % CI 0." in " ".join(ended.stdout.split())
-
-
-def test_plain_lines_where_there_is_no_terminal_even_with_forced_colour(tmp_path, convnet) -> None:
-    env = {**os.environ, "FORCE_COLOR": "1"}
-    ended = bench(tmp_path, str(convnet), *QUICK, "--on", "fake", env=env)
-    assert "fake …" in ended.stderr
-    assert "\x1b" not in ended.stderr
-
-
 def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
     ended = bench(tmp_path, str(convnet), *QUICK, "--json")
     assert ended.returncode == 0
     assert json.loads(ended.stdout)
     assert "ort-cpu: ok, 20 samples" in ended.stderr
-    silent = bench(tmp_path, str(convnet), *QUICK, "--json", "-q")
+    silent = called("bench", convnet, *QUICK, "--json", "-q", "--store", tmp_path)
     assert json.loads(silent.stdout)
     assert silent.stderr == ""
 
 
 def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:
-    backends = [
-        *("ort-cpu", "fake?fault=segfault", "fake", "fake?fault=hang", "fake?fault=memory"),
-        "ort-cpu?intra_op_num_threads=1",
-    ]
+    faults = ("ort-cpu", "fake?fault=segfault", "fake", "fake?fault=hang", "fake?fault=memory")
+    backends = (*faults, "ort-cpu?intra_op_num_threads=1")
     on = [part for backend in backends for part in ("--on", backend)]
     limits = ["--timeout", "15s", "--memory-limit", "700MiB"]
-    ended = bench(tmp_path, str(convnet), *QUICK, *on, *limits)
+    ended = called("bench", convnet, *QUICK, *on, *limits, "--store", tmp_path)
     assert ended.returncode == 3, ended.stderr
-    runs = {run["job"]["backend"]["options"].get("fault"): run for run in stored(tmp_path)}
     assert len(stored(tmp_path)) == 6
-    assert runs["segfault"]["outcome"]["kind"] == "crashed"
+    runs = {run["job"]["backend"]["options"].get("fault"): run for run in stored(tmp_path)}
     assert runs["segfault"]["outcome"]["signal"] == signal.SIGSEGV
-    assert runs["hang"]["outcome"]["kind"] == "timed_out"
-    assert runs["memory"]["outcome"]["kind"] == "out_of_memory"
+    kinds = {"segfault": "crashed", "hang": "timed_out", "memory": "out_of_memory"}
+    for fault, kind in kinds.items():
+        assert runs[fault]["outcome"]["kind"] == kind
+        assert kind in ended.stdout.replace(" ", "_")
     good = [run for run in stored(tmp_path) if run["outcome"]["kind"] == "ok"]
     assert len(good) == 3
     assert all(run["samples"] for run in good)
-    for word in ("crashed", "timed_out", "out_of_memory"):
-        assert word in ended.stdout.replace(" ", "_")
 
 
 @pytest.mark.usefixtures("in_process")
@@ -134,34 +123,27 @@ def test_what_was_typed_is_not_text(tmp_path, arguments) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_a_store_that_cannot_be_written_is_found_before_measuring(tmp_path, convnet) -> None:
+def test_what_cannot_be_is_said_before_measuring(tmp_path, convnet) -> None:
+    """A store that cannot be written, an input that the model lacks."""
     ended = called("bench", "--store", "/dev/null/store", convnet, *QUICK)
     assert ended.returncode == 2
     assert "cannot write to the store" in ended.stderr
     assert "--store DIR" in ended.stderr
     assert "ort-cpu …" not in ended.stderr  # no job was begun
-
-
-@pytest.mark.parametrize("option", ["--shape", "--range", "--input"])
-def test_an_input_that_the_model_lacks_is_said_before_measuring(
-    tmp_path, convnet, capsys, option
-) -> None:
     (tmp_path / "a.npy").touch()
-    value = {"--shape": "1x3x96x96", "--range": "0:1", "--input": tmp_path / "a.npy"}[option]
-    given = ("--store", str(tmp_path / "store"), option, f"imag:{value}")
-    assert main(["bench", str(convnet), *given]) == 2
-    said = capsys.readouterr().err
-    assert f"{convnet.name} has no input called 'imag'" in said
-    assert "did you mean image?" in said
-    assert "ort-cpu …" not in said  # no job was begun
+    values = {"--shape": "1x3x96x96", "--range": "0:1", "--input": tmp_path / "a.npy"}
+    for option, value in values.items():
+        ended = called("bench", convnet, "--store", tmp_path / "store", option, f"imag:{value}")
+        assert ended.returncode == 2
+        assert f"{convnet.name} has no input called 'imag'" in ended.stderr
+        assert "did you mean image?" in ended.stderr
+        assert "ort-cpu …" not in ended.stderr
 
 
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_a_signal_keeps_what_is_done_and_ends_the_children(
-    tmp_path, convnet, number, status
-) -> None:
+def test_a_signal_keeps_what_is_done_and_ends_workers(tmp_path, convnet, number, status) -> None:
     command = [sys.executable, "-m", "enginescope", "bench", "--store", str(tmp_path)]
     command += [str(convnet), *QUICK, "--on", "ort-cpu", "--on", "fake?fault=hang"]
     env = {**os.environ, "TMPDIR": str(tmp_path)}  # so that the workers' arguments hold it
@@ -212,26 +194,23 @@ def test_a_commit_that_is_named(tmp_path, convnet) -> None:
     assert "is not a name" in refused.stderr
 
 
-def test_a_full_store_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:
-    def full(_run: Any, folder: Path, **_more: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+def full(*given: Any, **_: Any) -> None:
+    place = next(one for one in given if isinstance(one, Path))
+    raise OSError(errno.ENOSPC, "No space left on device", str(place))
 
+
+TWO_FAKES = ("bench", __file__, "--on", "fake", "--on", "fake?latency_us=300", "--iterations", "9")
+
+
+def test_a_full_store_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(run_folder, "write_run", full)
-    given = ("bench", __file__, "--on", "fake", "--on", "fake?latency_us=300", "--iterations", "9")
-    status = main([*given, "--store", str(tmp_path / "store"), "--json"])
+    status = main([*TWO_FAKES, "--store", str(tmp_path / "store"), "--json"])
     shown = capsys.readouterr()
     assert status == 3
     assert [run["summaries"][0]["n"] for run in json.loads(shown.out)["runs"]] == [9, 9]
     assert "2 runs were measured but not stored" in shown.err
     assert shown.err.count("No space left on device") == 1
     assert str(tmp_path / "store") in shown.err
-
-
-def test_python_returns_the_figures_that_a_full_store_cannot_take(tmp_path, monkeypatch) -> None:
-    def full(_run: Any, folder: Path, **_more: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
-
-    monkeypatch.setattr(run_folder, "write_run", full)
     short = Workload(stop=StopRule(iterations=9))
     with pytest.warns(UserWarning, match="1 run was measured but not stored"):
         found = es.bench(__file__, on="fake", workload=short, store=tmp_path)
@@ -241,14 +220,12 @@ def test_python_returns_the_figures_that_a_full_store_cannot_take(tmp_path, monk
 def test_a_full_disk_of_temporary_files_fails_one_job(tmp_path, monkeypatch, capsys) -> None:
     usual = isolate.reserve
 
-    def full(file: Path, size: int) -> None:
-        if "latency_us" in (file.parent / "job.json").read_text():
-            raise OSError(errno.ENOSPC, "No space left on device", str(file))
-        usual(file, size)
+    def reserve(file: Path, size: int) -> None:
+        is_second = "latency_us" in (file.parent / "job.json").read_text()
+        (full if is_second else usual)(file, size)
 
-    monkeypatch.setattr(isolate, "reserve", full)
-    given = ("bench", __file__, "--on", "fake", "--on", "fake?latency_us=300", "--iterations", "9")
-    assert main([*given, "--store", str(tmp_path / "store"), "--json"]) == 3
+    monkeypatch.setattr(isolate, "reserve", reserve)
+    assert main([*TWO_FAKES, "--store", str(tmp_path / "store"), "--json"]) == 3
     first, second = json.loads(capsys.readouterr().out)["runs"]
     assert first["summaries"][0]["n"] == 9
     assert second["outcome"] == "failed"

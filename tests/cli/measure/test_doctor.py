@@ -24,27 +24,17 @@ def test_screen_json_and_the_command_of_a_self_test(verb) -> None:
     assert (code, usable["ort-cpu"]) == (0, True)
 
 
-def test_a_gpu_and_its_highest_clocks(monkeypatch, capsys) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    assert "Example GPU · driver 555.1 · " in shown
-    assert "at most SM 1,980 MHz, memory 2,619 MHz" in shown
-
-
 def test_a_self_test_is_measured_stored_and_shown(verb, tmp_path) -> None:
     model, page, table = (tmp_path / name for name in ("m.onnx", "t.html", "t.md"))
     model.touch()
     quick = ("--on", "fake", "--rounds", "8", "--max-time", "1ms", "--duration", "10ms")
     with workers_in_process(), without_warm_up():
-        code, out, err = verb(
-            "doctor", "--self-test", model, *quick, "--html", page, "--markdown", table
-        )
+        files = ("--html", page, "--markdown", table)
+        code, out, err = verb("doctor", "--self-test", model, *quick, *files)
     assert code == 0, err
     answer, *lines = out.splitlines()
-    assert answer.startswith(
-        ("comparisons on this machine find ", "comparisons on this machine miss ")
-    )
+    starts = tuple(f"comparisons on this machine {what} " for what in ("find", "miss"))
+    assert answer.startswith(starts)
     assert lines[0].split() == ["model", "m.onnx", "on", "fake"]
     assert "enginescope compare --store" in err
     assert answer in table.read_text(encoding="utf-8")
@@ -55,26 +45,30 @@ def test_a_self_test_is_measured_stored_and_shown(verb, tmp_path) -> None:
     assert "measured today" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "flag"),
-    [(("m.onnx",), "MODEL"), (("--on", "fake"), "--on"), (("--max-time", "2min"), "--max-time")],
-)
-def test_options_of_a_measurement_alone_are_refused(verb, arguments, flag) -> None:
-    code, _, err = verb("doctor", *arguments)
-    assert code == 2
-    assert f"{flag} without --noise or --self-test" in err
+def test_a_gpu_and_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:
+    hint = Hint(code="H-GOVERNOR", message="the CPU governor is powersave", command="cpupower x")
+    monkeypatch.setattr(capabilities, "machine_hints", lambda _: (hint,))
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "Example GPU · driver 555.1 · " in shown
+    assert "at most SM 1,980 MHz, memory 2,619 MHz" in shown
+    assert "! the CPU governor is powersave (H-GOVERNOR)\n    cpupower x\n" in shown
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (("m.onnx",), "MODEL without --noise or --self-test"),
+        (("--on", "fake"), "--on without --noise or --self-test"),
+        (("--max-time", "2min"), "--max-time without --noise or --self-test"),
         (("--noise", "--self-test"), "exclude each other"),
         (("--noise", "--threshold", "2"), "--threshold without --self-test"),
         (("--self-test", "--continue"), "--continue with --self-test"),
         (("--self-test", "--rounds", "121"), "is not between 8 and 120"),
     ],
 )
-def test_options_of_one_measurement_are_refused_in_the_other(verb, arguments, why) -> None:
+def test_options_of_one_measurement_are_refused_in_another(verb, arguments, why) -> None:
     code, _, err = verb("doctor", *arguments)
     assert code == 2
     assert why in err
@@ -111,11 +105,3 @@ def test_what_is_to_be_installed_can_be_copied(monkeypatch, capsys) -> None:
     shown = capsys.readouterr().out
     for name in capabilities.EXTRAS:
         assert f"pip install 'enginescope[{name}]'\n" in shown
-
-
-def test_hints_are_shown_with_what_to_type(monkeypatch, capsys) -> None:
-    hint = Hint(code="H-GOVERNOR", message="the CPU governor is powersave", command="cpupower x")
-    monkeypatch.setattr(capabilities, "machine_hints", lambda _: (hint,))
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    assert "! the CPU governor is powersave (H-GOVERNOR)\n    cpupower x\n" in shown

@@ -16,60 +16,50 @@ FAKES = Path(__file__).parents[2] / "fakes" / "site"
 SHORT = ("--duration=0", "--iterations=60", "--warmUp=0")
 
 
-class Machine:
-    """A folder with a stand-in for TensorRT installed beside it."""
+@pytest.fixture
+def trtexec(tmp_path):
+    """Run the verb in a folder with a stand-in for TensorRT installed beside it."""
 
-    def __init__(self, folder: Path, version: str, fault: str = "") -> None:
-        self.folder = folder
-        packages = folder / "packages" / f"tensorrt-{version}.dist-info"
-        packages.mkdir(parents=True)
+    def run(*flags: str, version: str = "10.16.1", fault: str = ""):
+        packages = tmp_path / "packages" / f"tensorrt-{version}.dist-info"
+        packages.mkdir(parents=True, exist_ok=True)
         (packages / "METADATA").write_text(f"Name: tensorrt\nVersion: {version}\n")
-        self.environment = {
+        environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(FAKES), str(packages.parent)]),
-            "ENGINESCOPE_HOME": str(folder / "store"),
+            "ENGINESCOPE_HOME": str(tmp_path / "store"),
             "FAKE_TENSORRT": version,
             "FAKE_TENSORRT_FAULT": fault,
         }
-
-    def trtexec(self, *flags: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "enginescope", "trtexec", *flags]
         return subprocess.run(
-            [sys.executable, "-m", "enginescope", "trtexec", *flags],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
         )
 
-
-@pytest.fixture
-def machine(tmp_path):
-    """A maker of machines."""
-    return lambda version="10.16.1", fault="": Machine(tmp_path, version, fault)
+    return run
 
 
 @pytest.mark.parametrize("version", ["8.6.0", "10.16.1", "11.4.0"])
-def test_what_is_written_reads_back_to_what_is_printed(machine, convnet, version) -> None:
-    here = machine(version)
+def test_what_is_written_reads_back_to_what_is_printed(trtexec, tmp_path, convnet, version) -> None:
     flags = ["--separateProfileRun", "--dumpProfile", "--dumpOutput", "--saveEngine=net.engine"]
     flags += ["--exportTimes=net.timing.json", "--exportProfile=net.profile.json"]
     flags += ["--exportLayerInfo=net.graph.json", "--profilingVerbosity=detailed"]
-    done = here.trtexec(f"--onnx={convnet}", *SHORT, *flags)
+    done = trtexec(f"--onnx={convnet}", *SHORT, *flags, version=version)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert "[E]" not in done.stdout + done.stderr  # TensorRT 8.6 logs a profiler that is taken off
-    (here.folder / "net.profile.log").write_text(done.stdout)
+    (tmp_path / "net.profile.log").write_text(done.stdout)
     log, notices = parse_trtexec_log(done.stdout.encode(), "log")
     assert notices == ()
     assert log.report.passed
     assert log.report.options["Inference Options"]["CUDA Graph"] == (
         "Enabled" if version == "11.4.0" else "Disabled"
     )
-    (run,) = import_artifacts(sorted(here.folder.glob("net.*.*"))).runs
+    (run,) = import_artifacts(sorted(tmp_path.glob("net.*.*"))).runs
     assert {one.code for one in run.notices if one.level == "warning"} == set()
     assert len(run.headline or ()) >= 60
     assert len(run.profile.layers) == len(run.plan.layers)
-    ours = Store(here.folder / "store")
+    ours = Store(tmp_path / "store")
     (row,) = ours.rows()
     kept = ours.load(row.id)
     assert row.id in done.stderr
@@ -77,56 +67,53 @@ def test_what_is_written_reads_back_to_what_is_printed(machine, convnet, version
         theirs = kept.series(one.metric)
         if theirs is not None:
             assert one.values_ms.tolist() == pytest.approx(theirs.values_ms.tolist(), rel=1e-9)
-    again = here.trtexec("--loadEngine=net.engine", *SHORT)
+    again = trtexec("--loadEngine=net.engine", *SHORT, version=version)
     assert again.returncode == 0, again.stderr
     assert "Performance summary" in again.stdout
 
 
-def test_streams_are_in_the_times(machine, convnet) -> None:
-    here = machine()
+def test_streams_are_in_the_times(trtexec, tmp_path, convnet) -> None:
     flags = ("--infStreams=2", "--exportTimes=times.json", "--exportOutput=out.json")
-    done = here.trtexec(f"--onnx={convnet}", *SHORT, *flags)
+    done = trtexec(f"--onnx={convnet}", *SHORT, *flags)
     assert done.returncode == 0, done.stderr
-    rows = json.loads((here.folder / "times.json").read_text())
+    rows = json.loads((tmp_path / "times.json").read_text())
     assert len(rows) >= 120
     assert {row["streamIndex"] for row in rows} == {0, 1}
     starts = [row["startH2dMs"] for row in rows]
     assert starts == sorted(starts)
-    (output,) = json.loads((here.folder / "out.json").read_text())
+    (output,) = json.loads((tmp_path / "out.json").read_text())
     assert output["type"] == "fp32"
 
 
-def test_a_skipped_inference_leaves_engine_and_layers(machine, convnet) -> None:
-    here = machine()
+def test_a_skipped_inference_leaves_engine_and_layers(trtexec, tmp_path, convnet) -> None:
     flags = ("--skipInference", "--saveEngine=net.engine", "--exportLayerInfo=layers.json")
-    done = here.trtexec(f"--onnx={convnet}", *flags)
+    done = trtexec(f"--onnx={convnet}", *flags)
     assert done.returncode == 0, done.stderr
     assert "Engine built in" in done.stdout
     assert "Starting inference" not in done.stdout
-    assert (here.folder / "net.engine").stat().st_size > 0
-    assert json.loads((here.folder / "layers.json").read_text())["Layers"]
+    assert (tmp_path / "net.engine").stat().st_size > 0
+    assert json.loads((tmp_path / "layers.json").read_text())["Layers"]
 
 
-def test_a_graph_that_is_refused_is_said_and_measured_without(machine, convnet) -> None:
-    here = machine(fault="graph_refused")
+def test_a_graph_that_is_refused_is_said_and_measured_without(trtexec, tmp_path, convnet) -> None:
     flags = ("--useCudaGraph", "--exportTimes=times.json")
-    done = here.trtexec(f"--onnx={convnet}", *SHORT, *flags)
+    done = trtexec(f"--onnx={convnet}", *SHORT, *flags, fault="graph_refused")
     assert done.returncode == 0, done.stderr
     assert "[W] The CUDA graph capture on the stream has failed." in done.stderr
-    assert json.loads((here.folder / "times.json").read_text())[0]["cudaGraph"] == 0
+    assert json.loads((tmp_path / "times.json").read_text())[0]["cudaGraph"] == 0
 
 
 @pytest.mark.parametrize("fault", ["build_fails", "execute_fails", "crash_run"])
-def test_what_fails_ends_in_failed(machine, convnet, fault) -> None:
-    done = machine(fault=fault).trtexec(f"--onnx={convnet}", *SHORT)
+def test_what_fails_ends_in_failed(trtexec, convnet, fault) -> None:
+    done = trtexec(f"--onnx={convnet}", *SHORT, fault=fault)
     assert done.returncode == 1
     assert "[E] " in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout.splitlines()[-1].startswith("&&&& FAILED TensorRT.trtexec")
 
 
-def test_no_gpu_is_said_at_once(machine, convnet) -> None:
-    done = machine(fault="no_gpu").trtexec(f"--onnx={convnet}")
+def test_no_gpu_is_said_at_once(trtexec, convnet) -> None:
+    done = trtexec(f"--onnx={convnet}", fault="no_gpu")
     assert done.returncode == 2
     assert "no NVIDIA GPU" in done.stderr
     assert done.stdout == ""

@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -22,29 +24,52 @@ from enginescope.probe.host import usable_processors
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 
+T = TypeVar("T")
 LIMIT_S = 280
 TIMING = '[timing]\niterations = 10\nwarmup = "1"\n'
 
 
-def command(store: Path, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "enginescope", "suite", "--store", str(store), *arguments]
+def command(store: Path, *arguments: object) -> list[str]:
+    words = ("suite", "--store", store, *arguments)
+    return [sys.executable, "-m", "enginescope", *map(str, words)]
 
 
-def suite(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def suite(store: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "COLUMNS": "80"}
     return subprocess.run(
         command(store, *arguments), capture_output=True, text=True, timeout=LIMIT_S, env=env
     )
 
 
+def until(true: Callable[[], T], seconds: float = LIMIT_S) -> T:
+    """Return what a call returns as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def stopped(number: int, when: Callable[[], T], *arguments: object) -> tuple[int, str]:
+    """Send a suite a signal once something is true; return its status and what it said."""
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command(*arguments), text=True, **pipes) as process:
+        until(lambda: when() or process.poll() is not None)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=LIMIT_S)
+    return process.returncode, said
+
+
 def rows(folder: Path) -> list[dict]:
     """Every row that was kept, in order, the older ones of a cell too; not one being written."""
-    lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith(b"\n")]
+    with suppress(FileNotFoundError):
+        lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+    return []
 
 
-def statuses(folder: Path) -> dict[str, str]:
-    return {one["cell"]["model"]: one["status"] for one in rows(folder)}
+def stored(store: Path) -> set[str]:
+    return {one.parent.name for one in store.glob("runs/*/run.json")}
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -55,6 +80,13 @@ def table(path: Path) -> list[dict[str, str]]:
 def perf(folder: Path, name: str) -> list[dict[str, str]]:
     (path,) = (folder / "ort_perf").glob(f"benchmark_{name}_*.csv")
     return table(path)
+
+
+def zoo(folder: Path, model: Path) -> str:
+    """Make a folder of one model; return its path."""
+    (folder / "zoo").mkdir()
+    shutil.copy(model, folder / "zoo" / "net.onnx")
+    return str(folder / "zoo")
 
 
 def planted(model: Path, *faults: str) -> str:
@@ -73,10 +105,10 @@ def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
         + TIMING
         + planted(convnet, "segfault", "hang", "memory", "abort")
     )
-    ended = suite(tmp_path, str(file))
+    ended = suite(tmp_path, file)
     folder = tmp_path / "suites" / "zoo"
     assert ended.returncode == 3, ended.stderr
-    assert statuses(folder) == {
+    assert {one["cell"]["model"]: one["status"] for one in rows(folder)} == {
         "small_convnet": "ok",
         "segfault": "crashed",
         "hang": "timed_out",
@@ -95,14 +127,14 @@ def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
     assert b"small_convnet" in (folder / "suite.html").read_bytes()
     before = rows(folder)
 
-    again = suite(tmp_path, str(file))
+    again = suite(tmp_path, file)
     assert rows(folder) == before  # nothing is run again
     assert "6 cells, 2 done before" in again.stderr
     since = before[-1]["ended"][:10]
     assert f"known to be bad since {since}: segfault" in again.stderr
     assert again.returncode == 3
 
-    more = suite(tmp_path, str(file), "--retry-failed", "--include", "segfault", "--json")
+    more = suite(tmp_path, file, "--retry-failed", "--include", "segfault", "--json")
     assert [one["cell"]["model"] for one in rows(folder)[len(before) :]] == ["segfault"]
     assert json.loads(more.stdout)["rows"][0]["status"] == "crashed"
     assert more.stderr.splitlines()[-1].endswith("fake?fault=segfault: crashed: died of SIGSEGV")
@@ -111,54 +143,40 @@ def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
 @pytest.mark.slow
 def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
     file = tmp_path / "killed.toml"
-    on = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(5))
+    on = [f"fake?seed={seed}&latency_us=2000" for seed in range(5)]
     file.write_text(
-        f'[suite]\nmodels = ["{convnet}"]\nbackends = [{on}]\nlayers = false\n'
+        f'[suite]\nmodels = ["{convnet}"]\nbackends = {on}\nlayers = false\n'
         '[timing]\niterations = 300\nwarmup = "1"\n'
     )
     folder = tmp_path / "suites" / "killed"
-    process = subprocess.Popen(command(tmp_path, str(file)), stderr=subprocess.DEVNULL)
-    limit = time.monotonic() + LIMIT_S
-    while not (folder / "cells.jsonl").exists() or len(rows(folder)) < 2:
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    stopped(signal.SIGKILL, lambda: len(rows(folder)) >= 2, tmp_path, file)
     before = rows(folder)
     assert 2 <= len(before) < 5
-    ended = suite(tmp_path, str(file))
+    ended = suite(tmp_path, file)
     assert ended.returncode == 0, ended.stderr
     assert rows(folder)[: len(before)] == before
     assert len({one["cell"]["key"] for one in rows(folder)}) == len(rows(folder)) == 5
     assert f"{len(before)} done before" in ended.stderr
-    kept = {one.name for one in (tmp_path / "runs").iterdir() if (one / "run.json").exists()}
-    assert {one["run"] for one in rows(folder)} <= kept
+    assert {one["run"] for one in rows(folder)} <= stored(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_a_folder_of_its_own_starts_with_the_results_of_the_store(tmp_path, convnet) -> None:
-    models, store, own = tmp_path / "models", tmp_path / "store", tmp_path / "own"
-    models.mkdir()
-    shutil.copy(convnet, models / "net.onnx")
-    typed = (str(models), "--on", "ort-cpu", "--name", "main", "--iterations", "10", "--no-layers")
-    assert suite(store, *typed).returncode == 0
-    before = rows(store / "suites" / "main")
-    assert suite(store, *typed, "-o", str(own)).returncode == 0
-    assert rows(own) == before  # nothing ran again
+    store, own = tmp_path / "store", tmp_path / "own"
+    typed = ["suite", zoo(tmp_path, convnet), "--on", "ort-cpu", "--name", "main"]
+    typed += ["--iterations", "10", "--no-layers", "--store", str(store)]
+    assert main(typed) == 0
+    assert main([*typed, "-o", str(own)]) == 0
+    assert rows(own) == rows(store / "suites" / "main")  # nothing ran again
     assert len(Store(store).rows(tag="main")) == 1
     assert (own / "suite.html").is_file()
 
 
 def test_killed_between_two_processes_a_cell_is_done_from_its_first(tmp_path, convnet) -> None:
     asked = ["--on", "fake?latency_us=2000", "--iterations", "300", "--include", "convnet"]
-    asked = [str(convnet.parent), *asked, "--no-layers", "--processes", "4", "--name", "killed"]
-    process = subprocess.Popen(command(tmp_path, *asked), stderr=subprocess.DEVNULL)
-    limit = time.monotonic() + LIMIT_S
-    while not (before := {one.parent.name for one in tmp_path.glob("runs/*/run.json")}):
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    asked = [convnet.parent, *asked, "--no-layers", "--processes", "4", "--name", "killed"]
+    stopped(signal.SIGKILL, lambda: stored(tmp_path), tmp_path, *asked)
+    before = stored(tmp_path)
     assert len(before) < 4
     assert not (tmp_path / "suites" / "killed" / "cells.jsonl").exists()
     ended = suite(tmp_path, *asked)
@@ -176,19 +194,11 @@ def test_ended_in_order_it_leaves_the_tables_of_what_is_done(tmp_path, convnet, 
     on = [part for seed in range(6) for part in ("--on", f"fake?seed={seed}&latency_us=2000")]
     options = ["--no-layers", "--iterations", "300", "--jobs", jobs, "--include", "convnet"]
     folder = tmp_path / "suites" / "samples"
-    arguments = [str(convnet.parent), *on, *options, "--name", "samples"]
-    process = subprocess.Popen(
-        command(tmp_path, *arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    limit = time.monotonic() + LIMIT_S
-    while not ((folder / "cells.jsonl").exists() and rows(folder)) and process.poll() is None:
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=LIMIT_S)
+    arguments = (tmp_path, convnet.parent, *on, *options, "--name", "samples")
+    status, said = stopped(signal.SIGTERM, lambda: rows(folder), *arguments)
     if "physical cores" in said:
         pytest.skip("the processors are threads of one core")
-    assert process.returncode == 128 + signal.SIGTERM, said
+    assert status == 128 + signal.SIGTERM, said
     done = rows(folder)
     assert 1 <= len(done) < 6
     assert {one["status"] for one in done} == {"ok"}  # who was killed with it is no crash
@@ -217,9 +227,7 @@ def test_only_what_changed_is_done_again(tmp_path, convnet, transformer, monkeyp
     assert len(table(folder / "results.csv")[0]) > 20
 
 
-def test_a_provider_that_is_not_here_is_unsupported_and_says_why(
-    tmp_path, convnet, transformer, capsys
-) -> None:
+def test_a_provider_that_is_not_here_is_unsupported(tmp_path, convnet, capsys) -> None:
     ort = pytest.importorskip("onnxruntime")
     if "TensorrtExecutionProvider" in ort.get_available_providers():
         pytest.skip("this ONNX Runtime has the provider")
@@ -250,23 +258,21 @@ def with_answers(folder: Path, model: Path, *, wrong: bool) -> None:
         (data / f"{name}.pb").write_bytes(tensor.SerializeToString())
 
 
-def test_a_reference_of_a_file_lies_beside_it_and_one_that_is_typed_here(
-    tmp_path, convnet, monkeypatch, capsys
-) -> None:
+def test_a_reference_of_a_file_lies_beside_it(tmp_path, convnet, monkeypatch, capsys) -> None:
+    """And one that is typed, here."""
     file = tmp_path / "suites" / "one.toml"
-    file.parent.mkdir()
     for folder, name in (("suites", "of_file.onnx"), ("here", "typed.onnx")):
-        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder).mkdir()
         shutil.copy(convnet, tmp_path / folder / name)
     checks = '[validation]\nreference = "./of_file.onnx"\n'
     file.write_text(f'[suite]\nmode = "validate"\nmodels = ["{convnet}"]\n{checks}')
     monkeypatch.chdir(tmp_path / "here")
+    listed = ["suite", str(file), "--list", "--json", "--store", str(tmp_path / "s")]
     for typed, found in (
         ((), "suites/of_file.onnx"),
         (("--reference", "typed.onnx"), "here/typed.onnx"),
     ):
-        listed = ["suite", str(file), *typed, "--list", "--json", "--store", str(tmp_path / "s")]
-        assert main(listed) == 0
+        assert main([*listed, *typed]) == 0
         (one,) = json.loads(capsys.readouterr().out)
         assert one["checking"]["reference"] == str(tmp_path / found)
 
@@ -308,11 +314,9 @@ def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) 
 @pytest.mark.usefixtures("in_process")
 def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
     options = ["--store", str(tmp_path), "--no-layers", "--iterations", "200"]
-    (tmp_path / "zoo").mkdir()
-    (tmp_path / "zoo" / "net.onnx").write_bytes(convnet.read_bytes())
-    zoo = str(tmp_path / "zoo")
+    models = zoo(tmp_path, convnet)
     for name, spec in (("main", "fake?latency_us=1000"), ("head", "fake?latency_us=3000")):
-        assert main(["suite", zoo, *options, "--name", name, "--on", spec]) == 0
+        assert main(["suite", models, *options, "--name", name, "--on", spec]) == 0
     capsys.readouterr()
     status = main(["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--all"])
     shown = capsys.readouterr().out
@@ -326,9 +330,7 @@ def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
 
 
 def test_several_processes_a_cell(tmp_path, convnet, capsys) -> None:
-    (tmp_path / "zoo").mkdir()
-    (tmp_path / "zoo" / "net.onnx").write_bytes(convnet.read_bytes())
-    options = [str(tmp_path / "zoo"), "--store", str(tmp_path), "--no-layers", "--processes", "3"]
+    options = [zoo(tmp_path, convnet), "--store", str(tmp_path), "--no-layers", "--processes", "3"]
     options += ["--iterations", "40", "--warmup", "2"]
     asked = [*options, "--name", "main", "--on", "fake?latency_us=1000"]
     assert main(["suite", *asked]) == 0
@@ -337,8 +339,7 @@ def test_several_processes_a_cell(tmp_path, convnet, capsys) -> None:
     (good,) = rows(folder)
     assert (len(good["runs"]), good["attempts"]) == (3, 1)
     assert good["run"] in good["runs"]
-    kept = {one.name for one in (tmp_path / "runs").iterdir() if (one / "run.json").exists()}
-    assert kept == set(good["runs"])
+    assert stored(tmp_path) == set(good["runs"])
     ids = {one["metric"]: one["runs"] for one in table(folder / "results.csv")}
     assert ids["latency"] == " ".join(good["runs"])
     assert main(["suite", *asked]) == 0
@@ -361,7 +362,7 @@ def test_a_process_that_fails_for_good_ends_its_cell(tmp_path, convnet) -> None:
     assert main(["suite", str(convnet.parent), *asked]) == 3
     (bad,) = rows(tmp_path / "suites" / "bad")
     assert (bad["status"], bad["attempts"], bad["runs"]) == ("crashed", 2, [])
-    assert len(list((tmp_path / "runs").glob("*/run.json"))) == 2  # of its first process alone
+    assert len(stored(tmp_path)) == 2  # of its first process alone
 
 
 def test_side_by_side_on_cores_of_their_own(tmp_path, convnet) -> None:
@@ -369,7 +370,7 @@ def test_side_by_side_on_cores_of_their_own(tmp_path, convnet) -> None:
         pytest.skip("one processor has no two lanes")
     on = [part for seed in range(4) for part in ("--on", f"fake?seed={seed}")]
     options = ["--no-layers", "--iterations", "20", "--jobs", "2", "--name", "lanes"]
-    ended = suite(tmp_path, str(convnet.parent), *on, *options, "--include", "convnet")
+    ended = suite(tmp_path, convnet.parent, *on, *options, "--include", "convnet")
     if "physical cores" in ended.stderr:
         pytest.skip("the processors are threads of one core")
     assert ended.returncode == 0, ended.stderr

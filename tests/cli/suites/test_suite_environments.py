@@ -8,10 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import psutil
 import pytest
@@ -20,10 +17,9 @@ from enginescope.cli.main import main
 from enginescope.runner.fleet.machines import REFERENCES, REMOTE_CELL
 from enginescope.store.archive import Store
 from tests.cli.called import called
-from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows
+from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows, until, zoo
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
-T = TypeVar("T")
 #: A backend that measures nothing, in the other Python.
 THERE = "fake@other"
 
@@ -55,12 +51,11 @@ def python(tmp_path) -> Path:
 
 
 def suite_file(folder: Path, model: Path, python: Path | str, *, there: str = THERE) -> Path:
-    text = (
+    path = folder / "two.toml"
+    path.write_text(
         f'[suite]\nmodels = ["{model}"]\nbackends = ["fake", "{there}"]\nlayers = false\n'
         f'[environments]\nother = "{python}"\n{TIMING}'
     )
-    path = folder / "two.toml"
-    path.write_text(text)
     return path
 
 
@@ -74,10 +69,8 @@ def test_each_python_does_its_cells_and_has_its_own_versions(tmp_path, convnet, 
     ended = run(store, asked, "-o", out)
     assert ended.returncode == 0, ended.stderr
     here, there = rows(out)
-    assert [one["cell"]["job"]["backend"].get("environment") for one in (here, there)] == [
-        None,
-        "other",
-    ]
+    environments = [one["cell"]["job"]["backend"].get("environment") for one in (here, there)]
+    assert environments == [None, "other"]
     assert there["status"] == "ok"
     assert there["versions"]["onnxruntime"] == "0.9.9"
     assert here["versions"]["onnxruntime"] != "0.9.9"
@@ -117,16 +110,11 @@ def test_backends_of_another_python_share_their_reference(
 
 def test_named_on_the_command_line(tmp_path, convnet, python, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    out = tmp_path / "out"
-    folder = tmp_path / "zoo"
-    folder.mkdir()
-    (folder / "net.onnx").write_bytes(convnet.read_bytes())
-    more = ("--iterations", 5, "--no-layers", "-o", out)
-    ended = run(
-        tmp_path / "store", "zoo", "--on", THERE, "--environment", "other=./other-python", *more
-    )
+    zoo(tmp_path, convnet)
+    asked = ("zoo", "--on", THERE, "--environment", "other=./other-python", "--iterations", 5)
+    ended = run(tmp_path / "store", *asked, "--no-layers", "-o", tmp_path / "out")
     assert ended.returncode == 0, ended.stderr
-    assert [one["versions"]["onnxruntime"] for one in rows(out)] == ["0.9.9"]
+    assert [one["versions"]["onnxruntime"] for one in rows(tmp_path / "out")] == ["0.9.9"]
 
 
 @pytest.mark.parametrize(
@@ -166,16 +154,12 @@ def test_a_python_that_is_gone_for_a_while(tmp_path, convnet, python) -> None:
     assert rows(out)[-1]["status"] == "ok"
 
 
-def test_what_start_up_files_print_is_no_answer(tmp_path, convnet, python) -> None:
-    chatty = f'echo "CUDA 12 loaded"; "{python}" "$@"; status=$?; echo bye; exit $status'
-    asked = suite_file(tmp_path, convnet, script(tmp_path / "chatty", chatty))
-    (tmp_path / "site" / "sitecustomize.py").write_text("print('no line of its own', end='')\n")
-    ended = run(tmp_path / "store", asked, "-o", tmp_path / "out")
-    assert ended.returncode == 0, ended.stderr
-
-
 def test_a_worker_that_dies_there_is_a_row_as_here(tmp_path, convnet, python) -> None:
-    asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=segfault")
+    """And what start-up files print is no answer."""
+    chatty = f'echo "CUDA 12 loaded"; "{python}" "$@"; status=$?; echo bye; exit $status'
+    (tmp_path / "site" / "sitecustomize.py").write_text("print('no line of its own', end='')\n")
+    script(tmp_path / "chatty", chatty)
+    asked = suite_file(tmp_path, convnet, "./chatty", there=f"{THERE}?fault=segfault")
     out = tmp_path / "out"
     assert run(tmp_path / "store", asked, "-o", out).returncode == 3
     there = rows(out)[-1]
@@ -183,60 +167,59 @@ def test_a_worker_that_dies_there_is_a_row_as_here(tmp_path, convnet, python) ->
     assert Store(tmp_path / "store").load(there["run"]).job.backend.environment == "other"
 
 
+def test_environments_are_of_suites_on_this_machine_and_the_plan_says_which(
+    tmp_path, convnet, capsys
+) -> None:
+    store = ("--store", str(tmp_path / "store"))
+    assert main(["bench", str(convnet), "--on", THERE, *store]) == 2
+    assert "only cells of a suite" in capsys.readouterr().err
+    asked = suite_file(tmp_path, convnet, sys.executable)
+    assert main(["suite", str(asked), "--list", "--json", *store]) == 0
+    cells = json.loads(capsys.readouterr().out)
+    assert [one["job"]["backend"].get("environment") for one in cells] == [None, "other"]
+    assert main(["suite", str(asked), "--in-docker", "me/es:1", *store]) == 2
+    assert "environments belong to this machine" in capsys.readouterr().err
+    assert not (tmp_path / "store" / "suites").exists()
+    asked = suite_file(tmp_path, convnet, sys.executable, there="fake@othr")
+    assert main(["suite", str(asked), *store]) == 2
+    text = capsys.readouterr().err
+    assert "no environment is called 'othr'" in text
+    assert "did you mean other?" in text
+
+
+def theirs(parent: int) -> list[psutil.Process]:
+    """Return the process of a cell in another Python with its worker; none before both are."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        found = psutil.Process(parent).children(recursive=True)
+        starters = [one for one in found if REMOTE_CELL in one.cmdline()]
+        workers = [one for starter in starters for one in starter.children(recursive=True)]
+        return [*starters, *workers] if workers else []
+    return []
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-def test_nothing_outlives_a_suite_that_is_killed(tmp_path, convnet, python) -> None:
-    asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=hang")
-    process = subprocess.Popen(
-        command(tmp_path / "store", str(asked), "-o", str(tmp_path / "out")),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        started = until(lambda: theirs(process.pid))
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    assert started
-    assert until(lambda: not any(one.is_running() for one in started))
-
-
-def test_nothing_is_left_of_a_cell_that_is_ended(tmp_path, convnet, python) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_a_suite_that_is_ended(tmp_path, convnet, python, number) -> None:
     asked = suite_file(tmp_path, convnet, python, there=f"{THERE}?fault=hang")
     (tmp_path / "tmp").mkdir()
     process = subprocess.Popen(
-        command(tmp_path / "store", str(asked), "-o", str(tmp_path / "out")),
+        command(tmp_path / "store", asked, "-o", tmp_path / "out"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     )
     try:
-        assert until(lambda: theirs(process.pid))
+        started = until(lambda: theirs(process.pid))
         assert any((tmp_path / "tmp").iterdir())
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+        process.send_signal(number)
+        status = process.wait(LIMIT_S)
     finally:
         process.kill()
         process.wait()
-    assert not any((tmp_path / "tmp").iterdir())
-
-
-def theirs(parent: int) -> list[psutil.Process]:
-    """Return the process of a cell in another Python with its worker; none before both are."""
-    found = psutil.Process(parent).children(recursive=True)
-    starters = [one for one in found if REMOTE_CELL in one.cmdline()]
-    workers = [one for starter in starters for one in starter.children(recursive=True)]
-    return [*starters, *workers] if workers else []
-
-
-def until(true: Callable[[], T], seconds: float = 60.0) -> T | None:
-    """Return what a call returns as soon as it is true; ``None``: it never was."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if found := true():
-                return found
-        time.sleep(0.1)
-    return None
+    until(lambda: not any(one.is_running() for one in started))
+    if number == signal.SIGTERM:
+        assert status == 128 + number
+        assert not any((tmp_path / "tmp").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -258,31 +241,6 @@ def test_a_python_that_cannot_do_cells(tmp_path, convnet, capsys, python, said) 
     for one in ("environment other", *said):
         assert one in text
     assert not (tmp_path / "store" / "suites").exists()
-
-
-def test_an_environment_that_no_table_names(tmp_path, convnet, capsys) -> None:
-    asked = suite_file(tmp_path, convnet, sys.executable, there="fake@othr")
-    assert main(["suite", str(asked), "--store", str(tmp_path / "store")]) == 2
-    text = capsys.readouterr().err
-    assert "no environment is called 'othr'" in text
-    assert "did you mean other?" in text
-
-
-def test_bench_and_fleets_have_no_environments(tmp_path, convnet, capsys, python) -> None:
-    assert main(["bench", str(convnet), "--on", THERE, "--store", str(tmp_path)]) == 2
-    assert "only cells of a suite" in capsys.readouterr().err
-    asked = suite_file(tmp_path, convnet, python)
-    store = ("--store", str(tmp_path / "store"))
-    assert main(["suite", str(asked), "--in-docker", "me/es:1", *store]) == 2
-    assert "environments belong to this machine" in capsys.readouterr().err
-    assert not (tmp_path / "store" / "suites").exists()
-
-
-def test_the_plan_says_which_python(tmp_path, convnet, capsys) -> None:
-    asked = suite_file(tmp_path, convnet, "python3")
-    assert main(["suite", str(asked), "--list", "--json", "--store", str(tmp_path)]) == 0
-    cells = json.loads(capsys.readouterr().out)
-    assert [one["job"]["backend"].get("environment") for one in cells] == [None, "other"]
 
 
 def test_what_is_missing_there_is_to_be_installed_there(tmp_path, convnet, python) -> None:

@@ -19,9 +19,10 @@ from enginescope.store.archive import Store
 from tests.cli.called import called
 from tests.conftest import missing
 from tests.plants.in_process import workers_in_process
+from tests.runner.fleet.test_docker_fleet import docker
 
-HERE = Path(__file__).parents[1]
-FLEET = HERE.parent / "runner" / "fleet"
+__all__ = ["docker"]
+TWO_WORKERS = Path(__file__).parents[2] / "runner" / "fleet" / "two_workers.py"
 SUITE = """
 [suite]
 name = "net"
@@ -32,6 +33,8 @@ timeout = "60s"
 iterations = 20
 warmup = 1
 """
+#: Label of a cell -> how it ended, and why.
+Rows = dict[str, tuple[str, str | None]]
 
 
 @pytest.fixture
@@ -41,26 +44,21 @@ def suite(tmp_path) -> Path:
     return path
 
 
-def run(*arguments: str | Path, env: dict[str, str] | None = None, timeout: float = 280):
+def run(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "enginescope", "suite", *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **(env or {})}
+        command, capture_output=True, text=True, timeout=400, env={**os.environ, **env}
     )
 
 
-def rows(store: Path, name: str = "net") -> dict[str, tuple[str, str | None]]:
-    """Label -> how it ended, and why."""
-    lines = (store / "suites" / name / "cells.jsonl").read_bytes().splitlines()
+def rows(store: Path) -> Rows:
+    lines = (store / "suites" / "net" / "cells.jsonl").read_bytes().splitlines()
     found = [decode(line, CellRow, source="row") for line in lines]
     return {one.cell.label: (one.status.value, one.reason) for one in found}
 
 
-def of_convnet(found: dict[str, tuple[str, str | None]]) -> dict[str, tuple[str, str | None]]:
-    return {label: one for label, one in found.items() if "convnet" in label}
-
-
 @pytest.fixture(scope="module")
-def rows_here(tmp_path_factory) -> dict[str, tuple[str, str | None]]:
+def rows_here(tmp_path_factory) -> Rows:
     folder = tmp_path_factory.mktemp("here")
     (folder / "net.toml").write_text(SUITE)
     with workers_in_process():
@@ -68,31 +66,18 @@ def rows_here(tmp_path_factory) -> dict[str, tuple[str, str | None]]:
     return rows(folder)
 
 
-@pytest.fixture
-def docker(tmp_path, monkeypatch) -> Path:
-    place = tmp_path / "docker"
-    place.mkdir()
-    script = place / "docker"
-    stand_in = FLEET / "docker_stand_in.py"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{stand_in}" "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(place), prepend=":")
-    monkeypatch.setenv("DOCKER_STAND_IN", str(place))
-    return place
-
-
 @pytest.mark.slow
 def test_in_containers(suite, tmp_path, docker, rows_here) -> None:
     options = ("--include", "convnet", "--in-docker", "me/es:1", "--store", tmp_path)
     ended = called("suite", suite, *options)
     assert ended.returncode == 3, ended.stderr
-    assert rows(tmp_path) == of_convnet(rows_here)
+    of_convnet = {label: one for label, one in rows_here.items() if "convnet" in label}
+    assert rows(tmp_path) == of_convnet
     assert len(Store(tmp_path).rows(tag="net")) == 3
     again = called("suite", suite, *options)
     assert "2 done before" in again.stderr
     assert "skipped, known to be bad" in again.stderr
-    starts = [json.loads(one) for one in (docker / "calls.jsonl").read_text().splitlines()]
-    assert sum(one[0] == "run" for one in starts) == 3
+    assert sum(call[0] == "run" for call in docker.calls) == 3
 
 
 @pytest.mark.parametrize(
@@ -103,17 +88,18 @@ def test_in_containers(suite, tmp_path, docker, rows_here) -> None:
         (["--in-docker", "i", "--jobs", "1"], "--in-docker and --jobs"),
     ],
 )
-def test_what_makes_no_sense_is_refused(suite, tmp_path, docker, capsys, options, said) -> None:
-    assert main(["suite", str(suite), *options, "--store", str(tmp_path)]) == 2
+def test_what_makes_no_sense_leaves_no_suite(
+    suite, tmp_path, docker, capsys, options, said
+) -> None:
+    store = tmp_path / "store"
+    assert main(["suite", str(suite), *options, "--store", str(store)]) == 2
     shown = capsys.readouterr().err
     assert said in shown
     assert "Traceback" not in shown
-
-
-def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path, monkeypatch) -> None:
-    store, options = tmp_path / "store", ["--on-ray", "local", "--in-docker", "i"]
-    assert main(["suite", str(suite), *options, "--store", str(store)]) == 2
     assert not store.exists()
+
+
+def test_no_docker_is_said(suite, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     ended = called("suite", suite, "--in-docker", "me/es:1", "--store", tmp_path)
     assert ended.returncode in (2, 3)
@@ -134,7 +120,7 @@ class TwoWorkers:
             "RAY_USAGE_STATS_ENABLED": "0",
         }
         self._process = subprocess.Popen(
-            [sys.executable, FLEET / "two_workers.py", folder, port],
+            [sys.executable, TWO_WORKERS, folder, port],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -180,10 +166,9 @@ def left_by_ray(*folders: Path) -> list[Path]:
 def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_here, way) -> None:
     cluster = TwoWorkers()
     try:
-        command = [sys.executable, "-m", "enginescope", "suite", suite, "--on-ray"]
-        command.append(cluster.addresses[way])
+        where = ["--on-ray", cluster.addresses[way], "--store", tmp_path / "store"]
         sitting = subprocess.Popen(
-            [*map(str, command), "--store", str(tmp_path / "store")],
+            [sys.executable, "-m", "enginescope", "suite", suite, *where],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -209,14 +194,12 @@ def test_on_a_ray_cluster_that_loses_a_machine(suite, tmp_path, ray_home, rows_h
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_on_a_cluster_of_this_machine_alone(suite, tmp_path, ray_home, rows_here) -> None:
-    env = {"TMPDIR": tempfile.mkdtemp(prefix="t")}
-    ended = run(
-        suite, "--on-ray", "local", "--json", "--store", tmp_path / "store", env=env, timeout=400
-    )
+    place, store = tempfile.mkdtemp(prefix="t"), tmp_path / "store"
+    ended = run(suite, "--on-ray", "local", "--json", "--store", store, TMPDIR=place)
     assert ended.returncode == 3, ended.stderr
     assert len(json.loads(ended.stdout)["rows"]) == 6  # nothing of Ray's is on standard output
-    assert rows(tmp_path / "store") == rows_here
-    assert left_by_ray(ray_home, Path(env["TMPDIR"])) == []
+    assert rows(store) == rows_here
+    assert left_by_ray(ray_home, Path(place)) == []
 
 
 @pytest.mark.slow

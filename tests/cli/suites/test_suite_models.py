@@ -15,7 +15,6 @@ from tests.wheels import unpacked
 
 
 def test_lists_what_is_bundled_and_what_words_stand_for(tmp_path, capsys, convnet) -> None:
-    pytest.importorskip("onnx")
     assert main(["models", "list", "--store", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert shown.count("light_") >= 9
@@ -46,24 +45,30 @@ def test_fetches_what_it_can_and_says_what_it_cannot(tmp_path, capsys) -> None:
     assert (tmp_path / "zoo" / "good" / "a.onnx").read_bytes() == BODY
 
 
+SUITE = """[suite]
+models = [{models}]
+backends = ["ort-cpu"]
+layers = false
+{more}
+[timing]
+iterations = 2
+warmup = 1
+"""
+
+
 @pytest.fixture
 def fixed(tmp_path, convnet) -> Path:
     """The sample network with a fixed batch of 1."""
-    onnx = pytest.importorskip("onnx")
-    model = onnx.load(str(convnet))
+    model, path = onnx.load(convnet), tmp_path / "fixed.onnx"
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
-    path = tmp_path / "fixed.onnx"
-    onnx.save(model, str(path))
+    onnx.save(model, path)
     return path
 
 
 @pytest.mark.usefixtures("in_process")
 def test_another_batch_is_unsupported_in_a_suite(tmp_path, fixed, capsys) -> None:
     file = tmp_path / "suite.toml"
-    file.write_text(
-        '[suite]\nmodels = ["fixed.onnx"]\nbackends = ["ort-cpu"]\nbatches = [1, 8]\n'
-        'layers = false\n[timing]\niterations = 2\nwarmup = "1"\n'
-    )
+    file.write_text(SUITE.format(models='"fixed.onnx"', more="batches = [1, 8]"))
     assert main(["suite", str(file), "--store", str(tmp_path / "store"), "--json"]) == 3
     first, second = json.loads(capsys.readouterr().out)["rows"]
     assert (first["status"], second["status"]) == ("ok", "unsupported")
@@ -90,34 +95,18 @@ def test_a_model_is_not_a_suite(tmp_path, convnet, capsys) -> None:
     assert f"enginescope bench {convnet}" in told
 
 
-pytest.importorskip("onnxruntime")
-SUITE = """[suite]
-models = [{models}]
-backends = ["ort-cpu"]
-layers = false
-[timing]
-iterations = 2
-warmup = 1
-"""
-
-
-def twelve(folder: Path, shared: Path) -> list[Path]:
-    light = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
-    return [
-        *sorted(shared.glob("models/*/model.onnx")),
-        *(decoder(folder / f"{style}.onnx", style) for style in ("optimum", "fused")),
-        *sample_models(folder)[:2],
-        light,
-        *sorted(unpacked("rapidocr-onnxruntime").rglob("*_infer.onnx")),
-    ]
-
-
 @pytest.mark.slow
 def test_twelve_models_run_out_of_the_box(tmp_path, shared, capsys) -> None:
-    models = twelve(tmp_path, shared)
+    models = [
+        *sorted(shared.glob("models/*/model.onnx")),
+        *(decoder(tmp_path / f"{style}.onnx", style) for style in ("optimum", "fused")),
+        *sample_models(tmp_path)[:2],
+        Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx",
+        *sorted(unpacked("rapidocr-onnxruntime").rglob("*_infer.onnx")),
+    ]
     assert len(models) == 12
     file = tmp_path / "twelve.toml"
-    file.write_text(SUITE.format(models=", ".join(json.dumps(str(one)) for one in models)))
+    file.write_text(SUITE.format(models=", ".join(f'"{one}"' for one in models), more=""))
     assert main(["suite", str(file), "--store", str(tmp_path / "s"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert len(rows) == 12

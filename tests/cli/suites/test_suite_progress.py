@@ -48,14 +48,11 @@ def test_which_of_several_processes_measures(progress) -> None:
     assert lines(progress) == ["  m · ort-cpu: answering"]
 
 
-def test_one_process_is_not_counted(progress) -> None:
+def test_one_process_is_not_counted_and_another_python_is_named(progress) -> None:
     progress.cell_started(cell(), 0)
     progress.process_started(0, 0)
     progress.cell_progressed(0, Progress(phase="load"))
     assert lines(progress) == ["  m · ort-cpu: loading the model"]
-
-
-def test_a_cell_in_another_python_says_where_it_runs(progress) -> None:
     progress.cell_started(cell("m", "ort-cpu@old"), 0)
     assert lines(progress) == ["  m · ort-cpu@old: runs in environment old"]
 

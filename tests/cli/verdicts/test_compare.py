@@ -24,25 +24,18 @@ def stored(store) -> list[str]:
 @pytest.fixture
 def files(store, tmp_path) -> list[str]:
     """Two plan files, the second in other formats and slower."""
-    made = []
-    for name, raw, factor in (
-        ("before", plans.tensorrt_8_4(), 1.0),
-        ("after", plans.tensorrt_8_6(), 2.0),
-    ):
+    sides = {"before": (plans.tensorrt_8_4(), 1.0), "after": (plans.tensorrt_8_6(), 2.0)}
+    for name, (raw, factor) in sides.items():
         folder = tmp_path / name
         folder.mkdir()
         data = raw if isinstance(raw, bytes) else plans.encoded(raw)
         (folder / "net.graph.json").write_bytes(data)
         times = [
-            {
-                key: value * factor if key in ("timeMs", "averageMs") else value
-                for key, value in row.items()
-            }
+            row | {key: row[key] * factor for key in ("timeMs", "averageMs") if key in row}
             for row in TIMES
         ]
         (folder / "net.profile.json").write_text(json.dumps(times))
-        made.append(str(folder / "net.graph.json"))
-    return made
+    return [str(tmp_path / name / "net.graph.json") for name in sides]
 
 
 def shown(arguments: list[str], capsys, status: int = 0) -> str:
@@ -64,29 +57,25 @@ def test_runs_are_sides_on_the_screen_and_as_json(stored, capsys) -> None:
 
 def test_a_side_that_is_given_twice_is_told_at_once(files, capsys) -> None:
     first, second = files
-    assert (
-        main(["compare", first, str(Path(first).parent / ".." / "before" / Path(first).name)]) == 0
-    )
+    again = Path(first).parent / ".." / "before" / Path(first).name
+    assert main(["compare", first, str(again)]) == 0
     assert capsys.readouterr().err.startswith(f"A and B are the same: {first}; name two different")
     assert main(["compare", first, second]) == 0
     assert "are the same" not in capsys.readouterr().err
 
 
-def test_files_and_folders_are_told_apart(files, capsys) -> None:
+def test_files_folders_and_runs_are_sides(files, stored, capsys) -> None:
     text = shown(files, capsys)
     assert text.startswith("The layers of B take 100 % more time")
     assert ". A net (before/net.graph.json) B net (after/net.graph.json)" in text
-    text = shown([str(Path(one).parent) for one in files], capsys)
-    assert ". A net (before) B net (after)" in text
-    assert main(["compare", *files, "--html", files[0]]) == 2
-    assert "it is a file that is read" in capsys.readouterr().err
-
-
-def test_a_folder_or_a_file_and_runs_are_sides(files, stored, capsys) -> None:
-    assert "B net b" in shown([str(Path(files[0]).parent), stored[1]], capsys)
+    folders = [str(Path(one).parent) for one in files]
+    assert ". A net (before) B net (after)" in shown(folders, capsys)
+    assert "B net b" in shown([folders[0], stored[1]], capsys)
     text = shown([*stored, files[0]], capsys)
     assert "C net" in text
     assert "What explains" not in text
+    assert main(["compare", *files, "--html", files[0]]) == 2
+    assert "it is a file that is read" in capsys.readouterr().err
 
 
 def test_csv_and_page(stored, tmp_path, capsys) -> None:
@@ -103,6 +92,16 @@ def test_csv_and_page(stored, tmp_path, capsys) -> None:
 def test_a_type_in_any_case(only, count, stored, capsys) -> None:
     assert main(["compare", "--json", "--only", only, *stored]) == 0
     assert len(json.loads(capsys.readouterr().out)["layers"]) == count
+
+
+def test_runs_of_one_model_are_told_apart_and_one_without_a_plan(store, stored, capsys) -> None:
+    runs = [run_a(), run_a(), measured_run()]
+    for run in runs:
+        store.save(run)
+    text = shown([run.id for run in runs[:2]], capsys)
+    assert f". A net a ({runs[0].id[:8]}) B net a ({runs[1].id[:8]})" in text
+    assert main(["compare", stored[0], runs[2].id]) == 2
+    assert "squeezenet.onnx has no plan to compare" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -133,13 +132,6 @@ def test_mistakes_are_told_in_a_line(arguments, said, stored, capsys) -> None:
         assert said in err
 
 
-def test_a_run_without_a_plan(store, stored, capsys) -> None:
-    bare = measured_run()
-    store.save(bare)
-    assert main(["compare", stored[0], bare.id]) == 2
-    assert "squeezenet.onnx has no plan to compare" in capsys.readouterr().err
-
-
 @pytest.fixture
 def log(data, tmp_path) -> Path:
     packed = data / "trt86-h200-process" / "small_convnet.onnx.engine.build.log.gz"
@@ -148,8 +140,8 @@ def log(data, tmp_path) -> Path:
     return found
 
 
-def test_choices_of_two_builds_without_plans(store, log, capsys) -> None:
-    arguments = ["--build-log", str(log), "--build-log", str(log)]
+def test_choices_of_two_builds_with_and_without_plans(stored, log, capsys, tmp_path) -> None:
+    arguments = ["--build-log", str(log)] * 2
     text = shown(arguments, capsys)
     assert text.startswith("Choices that differ")
     assert "layers were chosen alike" in text
@@ -157,32 +149,16 @@ def test_choices_of_two_builds_without_plans(store, log, capsys) -> None:
     made = json.loads(capsys.readouterr().out)
     assert "plans" not in made
     assert {tuple(one["differs"]) for one in made["build_choices"]} == {()}
-
-
-def test_choices_stand_beside_plans_and_damaged_logs_are_told(
-    stored, log, capsys, store, tmp_path
-) -> None:
-    text = shown([*stored, "--build-log", str(log), "--build-log", str(log)], capsys)
+    text = shown([*stored, *arguments], capsys)
     assert "What explains the difference" in text
     assert "Choices that differ" in text
-    arguments = ["--build-log", str(log), "--build-log", str(log)]
-    assert main(["compare", *arguments, "--html", str(tmp_path / "x.html")]) == 2
-    assert "no plans or runs to compare" in capsys.readouterr().err
     bad = tmp_path / "bad.log"
     bad.write_text("nothing about a build")
-    assert main(["compare", "--build-log", str(bad), "--build-log", str(bad)]) == 2
-    assert "bad.log" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_build_logs_come_in_pairs(stored, log, count, capsys) -> None:
-    assert main(["compare", *stored, *(["--build-log", str(log)] * count)]) == 2
-    assert "give --build-log twice" in capsys.readouterr().err
-
-
-def test_stored_runs_of_one_model_are_told_apart(store, capsys) -> None:
-    runs = [run_a(), run_a()]
-    for run in runs:
-        store.save(run)
-    text = shown([run.id for run in runs], capsys)
-    assert f". A net a ({runs[0].id[:8]}) B net a ({runs[1].id[:8]})" in text
+    for asked, said in (
+        ([*arguments, "--html", str(tmp_path / "x.html")], "no plans or runs to compare"),
+        (["--build-log", str(bad)] * 2, "bad.log"),
+        ([*stored, "--build-log", str(log)], "give --build-log twice"),
+        ([*stored, *["--build-log", str(log)] * 3], "give --build-log twice"),
+    ):
+        assert main(["compare", *asked]) == 2
+        assert said in capsys.readouterr().err

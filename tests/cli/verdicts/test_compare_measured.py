@@ -11,7 +11,8 @@ from enginescope.core.record import replace
 from enginescope.judge.comparison.looks import LOOKS
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Mode, Subject, Workload
-from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
 from tests.formats import logs
@@ -33,13 +34,22 @@ def shown(arguments: list[str], capsys, status: int = 0) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
+def refused(capsys, *arguments: str) -> str:
+    assert main(["compare", *arguments]) == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+def stored(store: Store, *runs: Run, tag: str | None = None) -> list[str]:
+    for run in runs:
+        store.save(run, tags=[tag] if tag else [])
+    return [run.id for run in runs]
+
+
 def test_a_comparison_goes_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> None:
     text = shown([TAG], capsys)
     assert text.startswith("B is slower: 1.05")
-    assert (
-        "interleaved A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 "
-        "on Xeon, 2 cores"
-    ) in text
+    sides = "A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 on Xeon, 2 cores"
+    assert f"interleaved {sides}" in text
     assert "12 rounds, interleaved" in text
     assert shown([COMPARISON], capsys) == text
     assert shown([compared.id[:8]], capsys) == text
@@ -48,71 +58,56 @@ def test_a_comparison_goes_by_its_tag_its_id_or_any_of_its_runs(compared, capsys
     )
 
 
-def test_runs_alone(compared, store, capsys) -> None:
-    runs = [process(1.0), process(1.2, seed=3)]
-    for run in runs:
-        store.save(run)
-    text = shown([one.id for one in runs], capsys)
-    assert f"one process a side A net.onnx · ort-cpu ({runs[0].id[:8]})" in text
+def test_runs_alone(store, capsys) -> None:
+    ids = stored(store, process(1.0), process(1.2, seed=3))
+    text = shown(ids, capsys)
+    assert f"one process a side A net.onnx · ort-cpu ({ids[0][:8]})" in text
     assert "B is slower: 1.2" in text
-    assert "one process a side" in text
     assert "I-ASSUMED-SCATTER" in text
     assert "incomparable" not in text
+    assert "alone cannot be compared" in refused(capsys, ids[0])
 
 
 def test_tags_are_sides_with_their_runs_as_processes(store, capsys) -> None:
     for tag, level in (("before", 1.0), ("after", 0.9)):
-        for number in range(5):
-            store.save(process(level * (1 + number / 2_000), seed=number), tags=[tag])
+        stored(store, *(process(level * (1 + at / 2_000), seed=at) for at in range(5)), tag=tag)
     text = shown(["before", "after"], capsys)
     assert "a side A net.onnx · ort-cpu (before) B net.onnx · ort-cpu (after)" in text
     assert "B is faster: 0.900 × A" in text
     assert "5 processes a side" in text
     assert "I-NOT-IN-TURN" in text
+    for tag in ("old", "new"):  # imported runs are processes whatever they are called
+        for at in range(4):
+            subject = Subject(name=f"times{at}", kind="unknown")
+            of = replace(job(), subject=subject)
+            stored(store, process(1.0, seed=at, job=of, origin="imported"), tag=tag)
+    assert "4 processes a side" in shown(["old", "new"], capsys)
 
 
 def test_a_tag_of_several_jobs_is_no_side(compared, store, capsys) -> None:
-    store.save(process(1.0))
-    assert main(["compare", TAG, "latest"]) == 2
-    err = capsys.readouterr().err
+    stored(store, process(1.0))
+    err = refused(capsys, TAG, "latest")
     assert f"tag {TAG} is of 2 jobs" in err
     assert "net.onnx · ort-cpu, net.onnx · ort-cpu?intra_op_num_threads=1" in err
 
 
-def test_imported_runs_under_one_tag_are_processes_whatever_they_are_called(store, capsys) -> None:
-    for tag, level in (("before", 1.0), ("after", 1.0)):
-        for number in range(4):
-            one = job()
-            subject = Subject(name=f"times{number}", kind="unknown")
-            run = process(level, seed=number, job=replace(one, subject=subject), origin="imported")
-            store.save(run, tags=[tag])
-    assert "4 processes a side" in shown(["before", "after"], capsys)
-
-
 def test_other_conditions_are_incomparable_unless_meant(store, capsys) -> None:
     workloads = [Workload(batch=1, mode=Mode(streams=streams)) for streams in (1, 2)]
-    runs = [process(1.0, job=replace(job(), workload=workload)) for workload in workloads]
-    for run in runs:
-        store.save(run)
-    ids = [run.id for run in runs]
+    runs = (process(1.0, job=replace(job(), workload=workload)) for workload in workloads)
+    ids = stored(store, *runs)
     text = shown(ids, capsys)
     assert "A and B are not comparable: streams: 1 → 2" in text
     assert "--across streams" in text
     text = shown([*ids, "--across", "streams"], capsys)
     assert "not comparable" not in text
     assert "B differs from A in streams: 1 → 2 (I-MEANT)" in text
-    assert main(["compare", *ids, "--across", "precisoin"]) == 2
-    assert "did you mean precision?" in capsys.readouterr().err
+    assert "did you mean precision?" in refused(capsys, *ids, "--across", "precisoin")
 
 
 def test_who_compares_two_precisions_means_their_difference(store, capsys) -> None:
-    runs = [
-        process(level, seed=seed, job=job(precision=precision))
-        for precision, level in (("fp32", 2.0), ("fp16", 1.0))
-        for seed in range(3)
-    ]
-    for run in runs:
-        store.save(run, tags=[run.job.backend.precision])
+    for precision, level in (("fp32", 2.0), ("fp16", 1.0)):
+        of = job(precision=precision)
+        stored(store, *(process(level, seed=at, job=of) for at in range(3)), tag=precision)
     assert main(["compare", "fp32", "fp16"]) == 0
     printed = capsys.readouterr()
     text = " ".join(printed.out.split())
@@ -123,11 +118,9 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
 
 
 def test_verdicts_stand_before_the_plans(store, capsys) -> None:
-    made = []
-    for plan, level in ((run_a(), 16.0), (run_b(), 8.0)):  # no less than the layers add up to
-        run = replace(plan, samples=process(level).samples)
-        store.save(run)
-        made.append(run.id)
+    plans = ((run_a(), 16.0), (run_b(), 8.0))  # no less than the layers add up to
+    runs = (replace(plan, samples=process(level).samples) for plan, level in plans)
+    made = stored(store, *runs)
     text = shown(made, capsys)
     assert "B is faster: 0.50" in text
     assert text.index("B is faster: 0.50") < text.index("The layers of B take 28.7 % less time")
@@ -142,30 +135,27 @@ def test_layers_do_not_give_a_verdict_that_the_runs_refuse(store, tmp_path, caps
     for plan, streams in ((run_a(), 1), (run_b(), 2)):
         workload = Workload(batch=1, mode=Mode(streams=streams))
         run = replace(plan, samples=process(8.0).samples, job=replace(plan.job, workload=workload))
-        store.save(run)
-        made.append(run.id)
+        made += stored(store, run)
     markdown, page = tmp_path / "c.md", tmp_path / "c.html"
     text = shown([*made, "--markdown", str(markdown), "--html", str(page)], capsys)
-    layers = (
-        "28.7 % less time in the profiles than those of A: 4.188 ms against 5.875 ms; the runs "
-    )
+    less = "28.7 % less time in the profiles than those of A: 4.188 ms against 5.875 ms"
     for told in (text, markdown.read_text(), page.read_text()):
         assert "A and B are not comparable: streams: 1 → 2" in told
-        assert f"{layers}were not measured alike" in told
+        assert f"{less}; the runs were not measured alike" in told
         assert "faster" not in told.partition("<script")[0]
     assert main(["compare", *made]) == 0
     next_step = f"enginescope compare {' '.join(made)} --across streams"
     assert next_step in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_side_without_samples_leaves_the_plans_and_says_so(store, capsys) -> None:
-    a, b = replace(run_a(), samples=process(2.0).samples), run_b()
-    for run in (a, b):
-        store.save(run)
-    assert main(["compare", a.id, b.id]) == 0
+def test_a_side_without_samples_leaves_the_plans_and_says_so(store, tmp_path, capsys) -> None:
+    ids = stored(store, replace(run_a(), samples=process(2.0).samples), run_b())
+    file = tmp_path / "p.md"
+    assert main(["compare", *ids, "--markdown", str(file)]) == 0
     shown_ = capsys.readouterr()
-    assert f"not measured, so plans alone are compared: {b.id}" in shown_.err
+    assert f"not measured, so plans alone are compared: {ids[1]}" in shown_.err
     assert "The layers of B take" in shown_.out
+    assert "Convolution: FP32 → FP16" in file.read_text()
 
 
 def test_files_of_trtexec_are_sides(store, data, tmp_path, capsys) -> None:
@@ -183,7 +173,7 @@ def test_two_logs_are_compared_by_what_they_printed(store, tmp_path, capsys) -> 
     slower = logs.SUMMARY.replace("1234.5 qps", "1077.7 qps")
     for name, summary in (("a.log", logs.SUMMARY), ("b.log", slower)):
         (tmp_path / name).write_text(logs.prefixed(logs.OPTIONS_10 + summary))
-    text = " ".join(shown(["a.log", "b.log"], capsys).split())
+    text = shown(["a.log", "b.log"], capsys)
     assert "Printed figures of B against A: throughput −12.7 %, enqueue time 0.00 %" in text
     assert "printed-only" in text
     assert main(["import", "a.log"]) == 0
@@ -197,21 +187,16 @@ def test_two_logs_are_compared_by_what_they_printed(store, tmp_path, capsys) -> 
 
 def test_a_comparison_that_lost_a_process(store, capsys) -> None:
     a, b = in_turn(1.05)
-    for run in (*a, *b[:-1], crashed(b[-1])):
-        store.save(run, tags=[TAG])
+    stored(store, *a, *b[:-1], crashed(b[-1]), tag=TAG)
     text = shown([TAG], capsys)
     assert "11 rounds, interleaved" in text
     assert "W-LOST-PROCESSES" in text
 
 
 def test_runs_that_failed_have_nothing_to_compare(store, capsys) -> None:
-    bad = crashed(process(1.0))
-    good = process(1.0)
-    for run in (bad, good):
-        store.save(run)
-    assert main(["compare", good.id, bad.id]) == 2
-    err = capsys.readouterr().err
-    assert f"{bad.id} has neither samples nor printed figures nor a plan" in err
+    bad, good = stored(store, crashed(process(1.0)), process(1.0))
+    err = refused(capsys, good, bad)
+    assert f"{bad} has neither samples nor printed figures nor a plan" in err
     assert "died of SIGSEGV" in err
 
 
@@ -220,18 +205,15 @@ def test_runs_that_failed_have_nothing_to_compare(store, capsys) -> None:
     [
         (logs.OPTIONS_10 + logs.PROFILE, "it has layer times", "together with the plan"),
         (logs.OPTIONS_10, "it is the log of a build", "compare --build-log A --build-log B"),
-        (logs.OPTIONS_10.replace("Engine built", "Not built"), None, "enginescope bench"),
+        (logs.OPTIONS_10.replace("Engine built", "Not built"), "samples", "enginescope bench"),
     ],
 )
-def test_a_log_without_figures_says_what_to_do_with_it(
-    store, tmp_path, capsys, text, why, hint
-) -> None:
+def test_a_log_without_figures_says_what_to_do(store, tmp_path, capsys, text, why, hint) -> None:
     path = tmp_path / "t.log"
     path.write_text(text + logs.PASSED)
-    assert main(["compare", str(path), str(path)]) == 2
-    err = capsys.readouterr().err
-    assert (why or "neither samples") in err
-    assert hint in " ".join(err.split())
+    err = refused(capsys, str(path), str(path))
+    assert why in err
+    assert hint in err
 
 
 def test_csv_markdown_and_page(compared, tmp_path, capsys) -> None:
@@ -251,46 +233,29 @@ def test_csv_markdown_and_page(compared, tmp_path, capsys) -> None:
     assert "chart-sides_processes" in page
 
 
-def test_markdown_of_plans(store, tmp_path, capsys) -> None:
-    runs = [run_a(), run_b()]
-    for run in runs:
-        store.save(run)
-    file = tmp_path / "p.md"
-    assert main(["compare", *(run.id for run in runs), "--markdown", str(file)]) == 0
-    assert "Convolution: FP32 → FP16" in file.read_text()
+def compare_in_turn(store: Store, comparison: str, rounds: int, **more) -> None:
+    """Store a comparison under its own tag and under ``change``."""
+    for number in range(rounds):
+        for side in "AB":
+            turn = RoundPosition(comparison=comparison, side=side, round=number, place=0)
+            run = process(1.0, seed=number, turn=turn, **more)
+            store.save(run, tags=["change", f"cmp-{comparison}"])
 
 
 def test_a_tag_of_two_comparisons_names_both(store, capsys) -> None:
-    for comparison in ("aaaa1111", "bbbb2222"):
-        for side in "AB":
-            turn = RoundPosition(comparison=comparison, side=side, round=0, place=0)
-            run = replace(process(1.0), turn=turn, id=f"{comparison[:4]}{side}")
-            store.save(run, tags=["change", f"cmp-{comparison}"])
-    assert main(["compare", "change"]) == 2
-    told = capsys.readouterr().err
+    compare_in_turn(store, "aaaa1111", 1)
+    compare_in_turn(store, "bbbb2222", 1)
+    told = refused(capsys, "change")
     assert "it has 2 comparisons, the newest first: cmp-" in told
     assert "enginescope compare cmp-" in told
 
 
-def test_a_comparison_that_failed_does_not_count_beside_one_that_can_be_compared(
-    store, capsys
-) -> None:
+def test_a_comparison_that_failed_does_not_count_beside_another(store, capsys) -> None:
     bad = Outcome(kind=OutcomeKind.UNSUPPORTED, message="onnxruntime is not installed")
-    for comparison, outcome in (("aaaa1111", bad), ("bbbb2222", Outcome())):
-        for number in range(LOOKS[0]):
-            for side in "AB":
-                turn = RoundPosition(comparison=comparison, side=side, round=number, place=0)
-                run = replace(process(1.0, seed=number), turn=turn, outcome=outcome)
-                store.save(run, tags=["change", f"cmp-{comparison}"])
+    compare_in_turn(store, "aaaa1111", LOOKS[0], outcome=bad)
+    compare_in_turn(store, "bbbb2222", LOOKS[0])
     assert main(["compare", "change"]) == 0
     shown = capsys.readouterr()
     assert "between A and B is detected" in shown.out
     assert "skipped: cmp-aaaa1111, no run of A and B succeeded" in shown.err
     assert main(["compare", "cmp-aaaa1111"]) == 2
-
-
-def test_one_run_that_is_of_no_comparison(store, capsys) -> None:
-    run = process(1.0)
-    store.save(run)
-    assert main(["compare", run.id]) == 2
-    assert "alone cannot be compared" in capsys.readouterr().err

@@ -53,15 +53,26 @@ def test_exactly_the_rows_that_matter(store, capsys) -> None:
     assert "1 improvement, 1 without regression" in " ".join(shown.split())
 
 
-def test_a_gate_has_a_page_and_markdown(store, tmp_path, capsys) -> None:
-    page, markdown = tmp_path / "gate.html", tmp_path / "gate.md"
-    files = ["--html", str(page), "--markdown", str(markdown)]
-    assert main(["gate", "--baseline", "main", "head", *files]) == 1
-    assert f"open: {page}" in capsys.readouterr().err
-    for text in (page.read_text(), markdown.read_text()):
+def test_files_of_every_kind(store, tmp_path, capsys) -> None:
+    asked = ["gate", "--baseline", "main", "head"]
+    files = [f"--{one}={tmp_path / one}" for one in ("html", "markdown", "junit", "sarif")]
+    assert main([*asked, *files]) == 1
+    shown = capsys.readouterr().err
+    assert "written: " in shown
+    assert f"open: {tmp_path / 'html'}" in shown
+    for text in ((tmp_path / "html").read_text(), (tmp_path / "markdown").read_text()):
         assert "ate failed: 1 regression, 1 new failure" in text
         assert "same.onnx" in text
-    assert main(["gate", "--baseline", "main", "head", "--html", str(tmp_path)]) == 2
+    assert ET.parse(tmp_path / "junit").getroot().get("errors") == "1"
+    assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
+    for more, why in (
+        (["--html", str(tmp_path)], ""),
+        (["--markdown", "x", "--junit", "x"], "two results"),
+        (["--junit", "no/such/folder"], "cannot write no/such/folder"),
+        (["--metric", "engine_size"], "no job has engine_size on both sides"),  # no pass
+    ):
+        assert main([*asked, *more]) == 2
+        assert why in capsys.readouterr().err
 
 
 def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:
@@ -72,6 +83,9 @@ def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:
         err = capsys.readouterr().err
         assert f"{damaged}/run.json" in err
         assert f"  try: enginescope runs delete {damaged} removes it from the store\n" in err
+    inside = str(store.runs_folder / store.rows(tag="head")[0].id)
+    main(["gate", "--baseline", str(store.runs_folder), inside])  # a folder's is skipped
+    assert f"skipped: {store.runs_folder / damaged}" in capsys.readouterr().err
 
 
 def test_all_lists_the_rest(store, capsys) -> None:
@@ -104,11 +118,8 @@ def test_the_stores_history_says_how_sessions_differ(store, capfdbinary) -> None
     """Command line and Python read the same history."""
     for at, level in enumerate((4.0, 4.05, 3.96, 4.02, 3.98, 4.03, 3.97)):
         save(store, "nightly", processes(level, of=job("same.onnx"), first=200 + 120 * at))
-    (row,) = [
-        row
-        for row in document(capfdbinary, "--baseline", "main", "nightly")["rows"]
-        if row["model"] == "same.onnx"
-    ]
+    rows = document(capfdbinary, "--baseline", "main", "nightly")["rows"]
+    (row,) = [row for row in rows if row["model"] == "same.onnx"]
     assert row["sessions"]["sessions"] == 1  # the nightly runs are the current side
     save(store, "tonight", processes(4.0, of=job("same.onnx"), first=1300))
     found = document(capfdbinary, "--baseline", "main", "tonight")
@@ -123,9 +134,8 @@ def test_a_comparison_is_held_against_its_other_side(store, capfdbinary) -> None
     for number in range(12):
         for side, median_ms in (("A", 4.0), ("B", 4.2)):
             turn = RoundPosition(comparison="c0", side=side, round=number, place=0)
-            name = "old.onnx" if side == "A" else "new.onnx"
-            run = process(median_ms, 300 + number, of=job(name), turn=turn)
-            store.save(run, tags=["pair"])
+            name = {"A": "old.onnx", "B": "new.onnx"}[side]
+            save(store, "pair", [process(median_ms, 300 + number, of=job(name), turn=turn)])
     found = document(capfdbinary, "--baseline", "pair")
     assert [row["outcome"] for row in found["rows"]] == ["regression"]
     assert found["rows"][0]["verdict"]["estimate"]["method"] == "rounds"
@@ -143,14 +153,6 @@ def test_folders_and_zip_files_are_sets_too(store, tmp_path, capfdbinary) -> Non
         assert b"all of them are the baseline's" in capfdbinary.readouterr().err
 
 
-def test_a_damaged_run_of_a_folder_is_named(store, capsys) -> None:
-    doomed = store.rows(tag="main")[0].id
-    (store.runs_folder / doomed / "run.json").write_text("{")
-    inside = [str(store.runs_folder / row.id) for row in store.rows(tag="head")]
-    main(["gate", "--baseline", str(store.runs_folder), inside[0]])
-    assert f"skipped: {store.runs_folder / doomed}" in capsys.readouterr().err
-
-
 def test_latest_is_the_newest_run_with_samples(store, capsys) -> None:
     """After an import `latest` was a plan without samples."""
     one = store.rows(tag="main", model="same")[0].id
@@ -162,30 +164,6 @@ def test_latest_is_the_newest_run_with_samples(store, capsys) -> None:
     assert f"latest: run {newest.id}; skipped 1 newer run without samples" in shown.err
     assert main(["gate", "--baseline", one, "latest~999"]) == 2
     assert "have samples" in capsys.readouterr().err
-
-
-def test_files_of_every_kind(store, tmp_path, capsys) -> None:
-    arguments = [f"--{one}={tmp_path / one}" for one in ("markdown", "junit", "sarif")]
-    assert main(["gate", "--baseline", "main", "head", *arguments]) == 1
-    assert "written: " in capsys.readouterr().err
-    assert (tmp_path / "markdown").read_text().startswith("### enginescope: gate failed")
-    assert ET.parse(tmp_path / "junit").getroot().get("errors") == "1"
-    assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
-
-
-def test_a_file_twice_or_one_that_cannot_be_written_is_refused(store, capsys) -> None:
-    same = ["--markdown", "x", "--junit", "x"]
-    assert main(["gate", "--baseline", "main", "head", *same]) == 2
-    assert "two results" in capsys.readouterr().err
-    assert main(["gate", "--baseline", "main", "head", "--junit", "no/such/folder"]) == 2
-    assert "cannot write no/such/folder" in capsys.readouterr().err
-
-
-def test_nothing_to_compare_is_no_pass(store, capsys) -> None:
-    save(store, "one", [process(4.0, 300)])
-    save(store, "two", [process(4.0, 301)])
-    assert main(["gate", "--baseline", "one", "two", "--metric", "engine_size"]) == 2
-    assert "no job has engine_size on both sides" in capsys.readouterr().err
 
 
 def test_files_of_trtexec_against_each_other(data, tmp_path, monkeypatch, capsys) -> None:
@@ -216,9 +194,6 @@ def test_files_of_trtexec_against_each_other(data, tmp_path, monkeypatch, capsys
 )
 def test_limits(limits, metrics, expected) -> None:
     assert {one.metric: one.regression_pct for one in limits_of(limits, metrics)} == expected
-
-
-@pytest.mark.parametrize("text", ["x", "p99=", "=", "p98=3"])
-def test_limits_that_are_none(text) -> None:
-    with pytest.raises(UsageError):
-        limits_of((text,), ())
+    for text in ("x", "p99=", "=", "p98=3"):
+        with pytest.raises(UsageError):
+            limits_of((text,), ())

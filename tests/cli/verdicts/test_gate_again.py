@@ -67,8 +67,20 @@ def codes(found: dict) -> list[str]:
     return [notice["code"] for row in found["rows"] for notice in row["notices"]]
 
 
+def confidence(found: dict) -> float:
+    return found["rows"][0]["verdict"]["estimate"]["interval"]["confidence"]
+
+
+def comparisons(store: Store) -> set[str]:
+    return {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
+
+
 def test_what_is_inconclusive_is_measured_again_and_decided(machine, store, capsys) -> None:
     """It was green: "gate inconclusive", exit code 0."""
+    report = es.gate("new", baseline="old", store=store.path)
+    assert report.is_passed
+    assert all(run.command for run in map(store.load_id, report.rows[0].current))
+    machine.jobs.clear()
     code, found = gated(capsys, *ONE_EACH)
     assert (code, found["result"], found["passed"]) == (0, "passed", True)
     (row,) = found["rows"]
@@ -76,14 +88,18 @@ def test_what_is_inconclusive_is_measured_again_and_decided(machine, store, caps
     assert "I-MEASURED-AGAIN" in codes(found)
     assert "I-ASSUMED-SCATTER" not in {notice["code"] for notice in found["notices"]}
     assert {Path(job.subject.path).parent.name for job in machine.jobs} == {"base", "head"}
-    assert len(store.rows()) == 2 + len(machine.jobs)
+    assert len(store.rows(tag=f"cmp-{store.load('latest').turn.comparison}")) == len(machine.jobs)
 
 
-def test_a_regression_is_found_by_measuring_again(machine, capsys) -> None:
+def test_a_regression_that_was_found_is_not_measured_once_more(machine, store, capsys) -> None:
     machine.level["head"] = 1.04
-    code, found = gated(capsys, *ONE_EACH)
-    assert (code, found["result"]) == (1, "failed")
-    assert found["rows"][0]["outcome"] == "regression"
+    code, first = gated(capsys, *ONE_EACH)
+    assert (code, first["result"]) == (1, "failed")
+    assert first["rows"][0]["outcome"] == "regression"
+    measured = len(machine.jobs)
+    code, found = gated(capsys, *ONE_EACH, "--continue")
+    assert (code, len(machine.jobs)) == (1, measured)
+    assert found["rows"][0]["verdict"] == first["rows"][0]["verdict"]
 
 
 def test_what_stays_inconclusive_is_not_green(machine, capsys) -> None:
@@ -95,33 +111,24 @@ def test_what_stays_inconclusive_is_not_green(machine, capsys) -> None:
     assert "I-MEASURED-AGAIN" in codes(found)
 
 
-def test_python_measures_as_the_command_line_does(machine, store) -> None:
-    report = es.gate("new", baseline="old", store=store.path)
-    assert report.is_passed
-    assert machine.jobs
-    assert all(run.command for run in map(store.load_id, report.rows[0].current))
-
-
 @pytest.mark.parametrize(("policy", "expected"), [("fail", 1), ("pass", 0)])
 def test_other_policies_measure_nothing(machine, capsys, policy, expected) -> None:
-    code, found = gated(capsys, *ONE_EACH, "--inconclusive", policy)
+    asked = [*ONE_EACH, "--inconclusive", policy]
+    code, found = gated(capsys, *asked)
     assert code == expected
     assert found["rows"][0]["outcome"] == "inconclusive"
+    assert confidence(found) == pytest.approx(0.95)
     assert machine.jobs == []
+    for flag in (["--continue"], ["--max-time", "1s"]):
+        assert main(["gate", *asked, *flag]) == 2
+        assert f"{flag[0]} with --inconclusive {policy}" in capsys.readouterr().err
 
 
 def test_both_measurements_share_the_error_rate(machine, capsys) -> None:
     """Two looks at 95 % each would raise a false regression in up to twice 5 %."""
-    _, single = gated(capsys, *ONE_EACH, "--inconclusive", "fail")
-    assert _confidence(single) == pytest.approx(0.95)
-    machine.level["head"] = 2.0
-    machine.scatter = 0.0
+    machine.level["head"], machine.scatter = 2.0, 0.0
     _, again = gated(capsys, *ONE_EACH)
-    assert _confidence(again) == pytest.approx(1 - 0.01 / 2)  # a look has a fifth of the error
-
-
-def _confidence(found: dict) -> float:
-    return found["rows"][0]["verdict"]["estimate"]["interval"]["confidence"]
+    assert confidence(again) == pytest.approx(1 - 0.01 / 2)  # a look has a fifth of the error
 
 
 def test_nothing_is_measured_where_the_gate_fails_anyway(machine, store, capsys) -> None:
@@ -140,29 +147,18 @@ def test_only_inconclusive_jobs_are_measured_again(machine, store, capsys) -> No
     assert code == 0
     assert {job.subject.name for job in machine.jobs} == {"net.onnx"}
     assert sorted(row["outcome"] for row in found["rows"]) == ["improvement", "no regression"]
-
-
-def test_its_runs_are_not_the_newer_runs_of_the_next_gate(machine, store, capsys) -> None:
-    gated(capsys, *ONE_EACH)
-    before = len(machine.jobs)
+    before = len(machine.jobs)  # which are not the newer runs of the next gate
     _, found = gated(capsys, "--baseline", "old", "--inconclusive", "fail")
-    assert len(found["rows"][0]["current"]) == 1
+    assert {len(row["current"]) for row in found["rows"]} == {1}
     assert before == len(machine.jobs)
 
 
-def _gone(machine: Machine) -> None:
-    (machine.folder / "head/net.onnx").unlink()
-
-
-def _changed(machine: Machine) -> None:
-    (machine.folder / "base/net.onnx").write_bytes(b"other")
-
-
-@pytest.mark.parametrize(
-    ("change", "why"), [(_gone, "net.onnx does not exist"), (_changed, "net.onnx has changed")]
-)
-def test_a_job_that_cannot_be_measured_again_says_why(machine, capsys, change, why) -> None:
-    change(machine)
+@pytest.mark.parametrize("why", ["net.onnx does not exist", "net.onnx has changed"])
+def test_a_job_that_cannot_be_measured_again_says_why(machine, capsys, why) -> None:
+    if "exist" in why:
+        (machine.folder / "head/net.onnx").unlink()
+    else:
+        (machine.folder / "base/net.onnx").write_bytes(b"other")
     code = main(["gate", *ONE_EACH])
     shown = "".join(capsys.readouterr().out.split())  # long paths are broken between letters
     assert code == 1
@@ -172,18 +168,7 @@ def test_a_job_that_cannot_be_measured_again_says_why(machine, capsys, change, w
     assert machine.jobs == []
 
 
-def test_another_machine_cannot_measure_again(machine, monkeypatch, capsys) -> None:
-    other = replace(HOST, host=replace(HOST.host, name="elsewhere"))
-    monkeypatch.setattr(environment, "probe_environment", lambda: other)
-    code, found = gated(capsys, *ONE_EACH)
-    assert code == 1
-    (notice,) = [
-        notice for notice in found["rows"][0]["notices"] if notice["code"] == "W-NOT-MEASURED-AGAIN"
-    ]
-    assert "machine: bench-1" in notice["message"]
-
-
-def test_a_process_that_fails_decides_nothing(machine, monkeypatch, capsys) -> None:
+def test_another_machine_or_a_failing_process_decides_nothing(machine, monkeypatch, capsys) -> None:
     def crash(jobs, sink, **_more) -> None:
         sink(process(1.0, 9, of=jobs[0], outcome=CRASH, samples=()))
 
@@ -191,35 +176,37 @@ def test_a_process_that_fails_decides_nothing(machine, monkeypatch, capsys) -> N
     code, found = gated(capsys, *ONE_EACH)
     assert (code, found["result"]) == (1, "inconclusive")
     assert "W-NOT-MEASURED-AGAIN" in codes(found)
+    other = replace(HOST, host=replace(HOST.host, name="elsewhere"))
+    monkeypatch.setattr(environment, "probe_environment", lambda: other)
+    code, found = gated(capsys, *ONE_EACH)
+    assert code == 1
+    notices = {one["code"]: one["message"] for one in found["rows"][0]["notices"]}
+    assert "machine: bench-1" in notices["W-NOT-MEASURED-AGAIN"]
 
 
 def test_an_interleaved_comparison_gets_more_rounds(machine, store, capsys) -> None:
     """What `bench --compare` has decided may be inconclusive for the gate's limit."""
     machine.scatter = 0.2
     gated(capsys, *ONE_EACH)
-    (tag,) = {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
+    (tag,) = comparisons(store)
     machine.scatter, before = 0.001, len(machine.jobs)
     code, found = gated(capsys, "--baseline", tag)
     assert len(machine.jobs) > before
-    assert len({tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}) == 1
+    assert comparisons(store) == {tag}
     assert code == (0 if found["rows"][0]["outcome"] == "no regression" else 1)
-    assert _confidence(found) == pytest.approx(0.995)  # each further look has half the error
+    assert confidence(found) == pytest.approx(0.995)  # each further look has half the error
 
 
 def test_a_comparison_that_both_sides_name_is_split(machine, store, capsys) -> None:
     """The action names one tag for both, beside the models that only one side has."""
     gated(capsys, *ONE_EACH)
-    (tag,) = {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
+    (tag,) = comparisons(store)
     store.save(process(4.0, 1, of=machine.model("base", "lost.onnx")), tags=["only-base"])
     store.save(process(4.0, 2, of=machine.model("head", "new.onnx")), tags=["only-head"])
-    sides = [tag, "only-head", "--baseline", tag, "--baseline", "only-base"]
-    _, found = gated(capsys, *sides)
+    _, found = gated(capsys, tag, "only-head", "--baseline", tag, "--baseline", "only-base")
     outcomes = {row["model"]: row["outcome"] for row in found["rows"]}
-    assert outcomes == {
-        "net.onnx": "no regression",
-        "lost.onnx": "lost coverage",
-        "new.onnx": "new",
-    }
+    lost_and_new = {"lost.onnx": "lost coverage", "new.onnx": "new"}
+    assert outcomes == {"net.onnx": "no regression", **lost_and_new}
 
 
 def _interrupt_after(machine: Machine, monkeypatch, count: int) -> None:
@@ -229,10 +216,6 @@ def _interrupt_after(machine: Machine, monkeypatch, count: int) -> None:
         machine.run(jobs, sink, **more)
 
     monkeypatch.setattr(session, "run_jobs", run)
-
-
-def _comparisons(store: Store) -> set[str]:
-    return {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
 
 
 def test_an_interrupted_gate_answers_and_is_continued(machine, store, monkeypatch, capsys) -> None:
@@ -247,31 +230,20 @@ def test_an_interrupted_gate_answers_and_is_continued(machine, store, monkeypatc
     said = " ".join(shown.err.split())
     assert "interrupted after 10 of at most 60 rounds; 21 runs are stored: cmp-" in said
     assert said.endswith("; to continue: enginescope gate new --baseline old --continue")
-
     monkeypatch.setattr(session, "run_jobs", machine.run)
     machine.scatter = 0.004
     code, found = gated(capsys, *ONE_EACH, "--continue")
     assert (code, found["result"]) in {(0, "passed"), (1, "inconclusive")}
     assert found["rows"][0]["verdict"]["estimate"]["n_a"] > 10
-    assert len(_comparisons(store)) == 1
-
-
-def test_what_is_decided_is_not_measured_again_by_continue(machine, store, capsys) -> None:
-    machine.level["head"] = 1.04
-    _, first = gated(capsys, *ONE_EACH)
-    measured = len(machine.jobs)
-    code, found = gated(capsys, *ONE_EACH, "--continue")
-    assert (code, len(machine.jobs)) == (1, measured)
-    assert found["rows"][0]["verdict"] == first["rows"][0]["verdict"]
+    assert len(comparisons(store)) == 1
 
 
 def test_continue_begins_what_no_gate_has_begun(machine, store, capsys) -> None:
     code, found = gated(capsys, *ONE_EACH, "--continue")
     assert (code, found["result"]) == (0, "passed")
-    assert len(_comparisons(store)) == 1
-    other = ["--max-regression", "3%", "--continue"]  # its looks are at another limit
-    gated(capsys, *ONE_EACH, *other)
-    assert len(_comparisons(store)) == 2
+    assert len(comparisons(store)) == 1
+    gated(capsys, *ONE_EACH, "--max-regression", "3%", "--continue")  # looks at another limit
+    assert len(comparisons(store)) == 2
 
 
 def test_an_interrupt_before_the_first_round_still_answers(machine, monkeypatch, capsys) -> None:
@@ -295,9 +267,3 @@ def test_the_maximum_time_is_of_all_jobs_together(machine, store, monkeypatch, c
     assert (code, found["result"]) == (1, "inconclusive")
     assert len(machine.jobs) == 2  # one round of the first job
     assert "the maximum time is over" in str(found["rows"])
-
-
-@pytest.mark.parametrize("flag", [("--continue",), ("--max-time", "1s")])
-def test_a_policy_that_measures_nothing_takes_no_such_flag(machine, capsys, flag) -> None:
-    assert main(["gate", *ONE_EACH, "--inconclusive", "fail", *flag]) == 2
-    assert f"{flag[0]} with --inconclusive fail" in capsys.readouterr().err

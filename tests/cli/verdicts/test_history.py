@@ -6,18 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.verdicts.history import histories
 from enginescope.cli.main import main
-from enginescope.core.record import replace
-from enginescope.records.verdict.history import Level
-from enginescope.render.verdicts.history_page import history_chart
-from enginescope.render.verdicts.history_text import (
-    dot_plot,
-    flat_ends,
-    letter,
-    span_text,
-    title_text,
-)
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days
@@ -81,17 +70,20 @@ def test_a_change_that_is_not_sure_is_the_headline_with_what_changed(store, caps
     assert f"<h1>{title}</h1>" in Path("h.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["net.onnx", "some/where/net.onnx", "NET"])
-def test_a_model_by_name_path_or_part(store, name, capsys) -> None:
-    assert main(["history", name]) == 0
-    assert "net.onnx" in capsys.readouterr().out
-
-
-def test_the_exact_name_goes_before_a_part_of_one(store, capfdbinary) -> None:
-    store.save(process(1.0, of=job("subnet.onnx")))
-    main(["history", "net.onnx", "--json"])
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        *((name, "net.onnx") for name in ("net.onnx", "some/where/net.onnx", "NET")),
+        *((name, "one/model.onnx") for name in ("one/model.onnx", "zoo/one/model.onnx")),
+    ],
+)
+def test_a_model_by_name_path_or_part(store, name, label, capfdbinary) -> None:
+    """The exact name goes before a part of one, as of subnet.onnx."""
+    for model in ("one/model.onnx", "two/model.onnx", *["subnet.onnx"] * (name != "NET")):
+        store.save(process(1.0, of=job(model)))
+    main(["history", name, "--json"])
     (one,) = json.loads(capfdbinary.readouterr().out)["series"]
-    assert one["label"].startswith("net.onnx")
+    assert one["label"].startswith(label)
 
 
 def test_a_screen_of_long_names_fits_and_says_how_many_are_left(store, capsys) -> None:
@@ -101,15 +93,6 @@ def test_a_screen_of_long_names_fits_and_says_how_many_are_left(store, capsys) -
     shown = capsys.readouterr()
     assert max(map(len, shown.out.splitlines())) <= 80
     assert "… and 1 more job;" in shown.err
-
-
-@pytest.mark.parametrize("name", ["one/model.onnx", "zoo/one/model.onnx"])
-def test_models_that_are_all_called_model_onnx_are_told_apart(store, name, capfdbinary) -> None:
-    for folder in ("one", "two"):
-        store.save(process(1.0, of=job(f"{folder}/model.onnx")))
-    main(["history", name, "--json"])
-    (one,) = json.loads(capfdbinary.readouterr().out)["series"]
-    assert one["label"].startswith("one/model.onnx")
 
 
 def test_a_damaged_run_is_named_and_left_out(store, capsys) -> None:
@@ -172,21 +155,6 @@ def test_without_a_change_the_next_step_is_to_measure_again(store, capsys) -> No
     assert page.count("enginescope bench &#39;few.onnx&#39;") == 1  # the table had it once more
 
 
-def test_the_newest_figure_and_the_noise_are_said_and_drawn() -> None:
-    """The axis of 0.9 % made noise look like jumps beside `no change of level`."""
-    (found,) = histories(over_days([4.0] * 6))
-    newest, values = found.points[-1], [point.value for point in found.points]
-    assert f" batch 1: {newest.value:.3f} ms (" in title_text(found)
-    spread = 100 * (max(values) / min(values) - 1)
-    assert f"; sessions lie within {spread:.2g} %; changes of 2 % or less" in span_text(found)
-    chart = history_chart([found])
-    (band,) = (one for one in chart.spec["layer"] if one["mark"]["type"] == "rect")
-    (row,) = band["data"]["values"]
-    assert row["label"].startswith("level 4.0")
-    assert (row["low"], row["high"]) == pytest.approx((row["value"] / 1.02, row["value"] * 1.02))
-    assert "95 % CI" in chart.subtitle[1]
-
-
 def test_names_are_escaped_and_a_picture_is_of_one_job(store, capsys) -> None:
     for run in over_days([4.0] * 3, of=job(NASTY)):
         store.save(run)
@@ -214,10 +182,9 @@ def test_mistakes_are_told(store, arguments, message, capsys) -> None:
     assert message in capsys.readouterr().err
 
 
-def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
-    Store(tmp_path).save(process(4.0, n=12))
-    assert main(["history", "net", "--html", "h.html"]) == 0
+def test_one_run_alone(store, capsys) -> None:
+    store.save(process(4.0, of=job("alone.onnx"), n=12))
+    assert main(["history", "alone", "--html", "h.html"]) == 0
     page = Path("h.html").read_text(encoding="utf-8")
     assert "On</strong> Xeon" in page
     assert "W-FEW-SAMPLES in 1 of 1 newest run</td>" in page
@@ -227,41 +194,3 @@ def test_one_run_alone(tmp_path, monkeypatch, capsys) -> None:
     assert re.search(r"newest session\s+(3.9|4.0)\d+ ms", shown)
     assert "no change" not in shown
     assert re.search(r"warnings\s+W-FEW-SAMPLES in 1 of 1 newest run", shown)
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 60, 1000])
-@pytest.mark.parametrize("width", [30, 80])
-def test_a_plot_keeps_its_width_and_shows_every_extreme(count, width) -> None:
-    values = [4.0 + 0.001 * (at % 13) for at in range(count)]
-    levels = [Level(first=0, last=count - 1, value=4.005)]
-    lines = dot_plot(values, levels=levels, marks=[(count // 2, "A")], width=width)
-    assert max(map(len, lines)) <= width
-    assert "A" in lines[-1]
-    assert any("•" in line for line in lines)
-
-
-@pytest.mark.parametrize("value", [1.5, 0.0])
-def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> None:
-    """Its axis had 1.500000 at every tick."""
-    ends = flat_ends([value, value * (1 + 1e-7)])
-    assert ends[1] - ends[0] >= 0.02 * value
-    ticks = [line.split("┤")[0].strip() for line in dot_plot([value] * 9) if "┤" in line]
-    assert all(len(one.strip("-−")) <= 5 for one in ticks), ticks
-    assert flat_ends([1.5, 1.51]) is None
-    (found,) = histories(over_days([1.5] * 8))
-    alike = [replace(one, value=1.5, lowest=1.5, highest=1.5) for one in found.points]
-    flat = replace(found, points=tuple(alike))
-    assert '"domain": [1.485, 1.515]' in json.dumps(history_chart([flat, flat]).spec)
-
-
-def test_letters_go_on_after_z_and_stay_inside_the_picture() -> None:
-    """They stood above its upper edge, and were cut off."""
-    assert [letter(at) for at in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
-    (found,) = histories(over_days(STEP))
-    texts = [
-        one
-        for one in history_chart([found]).spec["layer"]
-        if one["mark"]["type"] == "text" and "letter" in one["data"]["values"][0]
-    ]
-    assert [one["data"]["values"][0]["letter"] for one in texts] == ["A"]
-    assert all(one["encoding"]["y"] == {"value": 0} and one["mark"]["dy"] > 0 for one in texts)

@@ -26,10 +26,7 @@ VERBS: dict[str, tuple[tuple[object, ...], int]] = {
     "lottery": (("--builds", 3, "--processes", 4, *TIMED), 3),
     "doctor": (("--noise", "--rounds", 8, "--duration", "10ms"), 4),
     "load": (("--rate", 200, "--queries", 10, "--repeats", 3), 2),
-    "bench": (
-        ("--on", "ort-cpu", "--on", "ort-cpu?intra_op_num_threads=1", "--compare", *TIMED),
-        5,
-    ),
+    "bench": (("--on", "ort-cpu", "--on", ONE_THREAD, "--compare", *TIMED), 5),
 }
 
 
@@ -64,9 +61,7 @@ def arguments(name: str, model: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_the_answer_so_far_and_the_command_that_goes_on(
-    name, verb, model, interrupt, tmp_path
-) -> None:
+def test_the_answer_so_far_and_how_to_go_on(name, verb, model, interrupt, tmp_path) -> None:
     asked = arguments(name, model)
     interrupt.round = VERBS[name][1]
     with workers_in_process(), without_warm_up():
@@ -94,38 +89,31 @@ def test_the_report_says_that_it_was_interrupted(verb, model, interrupt, raised,
     interrupt.round, interrupt.raised = VERBS["contend"][1], raised
     with workers_in_process(), without_warm_up():
         ended, out, err = verb(*arguments("contend", model), "--json")
-    assert ended == code, err
-    notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
-    assert notices["W-INTERRUPTED"]["message"].startswith("interrupted after 2 of 4 rounds")
-
-
-def test_without_a_whole_round_there_is_no_answer(verb, model, interrupt) -> None:
-    interrupt.round = 0
-    with workers_in_process(), without_warm_up():
-        code, out, err = verb(*arguments("contend", model))
-    assert (code, out) == (130, "")
+        assert ended == code, err
+        notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
+        assert notices["W-INTERRUPTED"]["message"].startswith("interrupted after 2 of 4 rounds")
+        interrupt.round = 0  # without a whole round there is no answer
+        ended, out, err = verb(*arguments("contend", model))
+    assert (ended, out) == (code, "")
     assert err.count("interrupted") == 1
     assert "0 runs are stored" in err
     assert "to continue: enginescope" in err
 
 
-def test_another_model_of_that_name_is_not_continued(verb, model, interrupt) -> None:
-    interrupt.round = VERBS["shapes"][1]
+def test_another_model_is_not_continued_and_the_maximum_time_ends(verb, model, interrupt) -> None:
+    shapes = arguments("shapes", model)
     with workers_in_process(), without_warm_up():
-        verb(*arguments("shapes", model))
+        code, out, _ = verb(*shapes, "--max-time", "1ms", "--json")
+        assert code == 0
+        notices = {one["code"]: one["message"] for one in json.loads(out)["report"]["notices"]}
+        assert notices["I-SHORT-SEARCH"] == "the maximum time was over after 1 of 5 rounds"
+        interrupt.round = VERBS["shapes"][1]
+        verb(*shapes)
         model.write_bytes(model.read_bytes() + b"\x82\x01\x00")
-        code, _, err = verb(*arguments("shapes", model), "--continue")
+        code, _, err = verb(*shapes, "--continue")
     assert code == 2
     assert "cannot be continued" in err
     assert "has changed" in err
-
-
-def test_the_maximum_time_ends_the_rounds(verb, model) -> None:
-    with workers_in_process(), without_warm_up():
-        code, out, _ = verb(*arguments("shapes", model), "--max-time", "1ms", "--json")
-    assert code == 0
-    notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
-    assert notices["I-SHORT-SEARCH"]["message"] == "the maximum time was over after 1 of 5 rounds"
 
 
 def test_int8_models_of_an_interrupted_search_are_continued(verb, tmp_path, monkeypatch) -> None:

@@ -12,36 +12,25 @@ from enginescope.cli.verdicts import judge
 from tests.judge.simulated import Drawn
 
 
-class Ending(Drawn):
-    """Gets a signal at its n-th measurement, from 0."""
-
-    at = 9
-    number = signal.SIGINT
-
-    def measure(self, round_number: int, seconds: float):
-        if self.measured == self.at:
-            os.kill(os.getpid(), self.number)
-        return super().measure(round_number, seconds)
-
-
 @pytest.fixture
 def drawn(monkeypatch):
     """Sides of any name, as far apart as needs many rounds; the one called new is ended."""
 
-    class Chosen(Ending):
-        pass
+    class Ending(Drawn):
+        """Gets a signal at its n-th measurement, from 0."""
 
-    kinds = {"new": lambda: Chosen("new", 5.1, 3, 0.2), "old": lambda: Drawn("old", 5.0, 2, 0.2)}
+        at = 9
+        number = signal.SIGINT
+
+        def measure(self, round_number: int, seconds: float):
+            if self.measured == self.at:
+                os.kill(os.getpid(), self.number)
+            return super().measure(round_number, seconds)
+
+    kinds = {"new": lambda: Ending("new", 5.1, 3, 0.2), "old": lambda: Drawn("old", 5.0, 2, 0.2)}
     monkeypatch.setattr(sys, "argv", ["enginescope", "judge", "old", "new"])
     monkeypatch.setattr(judge, "_KINDS", {"command": lambda side: kinds[side]()})
-    return Chosen
-
-
-def ended(*arguments: str) -> int | str | None:
-    try:
-        return main(list(arguments))
-    except SystemExit as error:  # of a signal to end
-        return error.code
+    return Ending
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -62,7 +51,9 @@ def test_an_interrupt_leaves_the_answer_so_far(drawn, tmp_path, capsys, number, 
 def test_before_the_first_round_it_says_so(drawn, capsys, number, code) -> None:
     """It ended without a word."""
     drawn.number, drawn.at = number, 0
-    assert ended("judge", "old", "new") == code
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(["judge", "old", "new"]))
+    assert ended.value.code == code
     shown = capsys.readouterr()
     assert not shown.out
     assert "interrupted; no round is complete; --keep FILE would have stored it" in shown.err

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,24 +14,19 @@ from tests.fakes import models
 QUICK = ("--builds", "3", "--processes", "2", "--iterations", "24")
 
 
-def test_tensorrt_builds_each_engine_anew(use, verb, tmp_path) -> None:
+ON = ("--on", "trt:fp16", "--shape", "x:3x4")
+
+
+@pytest.fixture
+def model(use, tmp_path) -> Path:
     use("8.6.0")
-    model = models.perceptron(tmp_path / "net.onnx")
+    return models.perceptron(tmp_path / "net.onnx")
+
+
+def test_tensorrt_builds_each_engine_anew(model, verb, tmp_path) -> None:
     page, table = tmp_path / "page.html", tmp_path / "table.md"
-    code, out, err = verb(
-        "lottery",
-        model,
-        "--on",
-        "trt:fp16",
-        "--shape",
-        "x:3x4",
-        *QUICK,
-        "--json",
-        "--html",
-        page,
-        "--markdown",
-        table,
-    )
+    files = ("--json", "--html", page, "--markdown", table)
+    code, out, err = verb("lottery", model, *ON, *QUICK, *files)
     assert code == 0, err
     report = json.loads(out)["report"]
     assert report["made"] == "engine"
@@ -42,27 +38,16 @@ def test_tensorrt_builds_each_engine_anew(use, verb, tmp_path) -> None:
     assert "uilds of net.onnx" in page.read_text(encoding="utf-8")  # or "No difference … between"
 
 
-def test_a_pinned_timing_cache_is_read_by_every_build_and_left_as_it_is(
-    use, verb, tmp_path
-) -> None:
-    use("8.6.0")
-    model = models.perceptron(tmp_path / "net.onnx")
+def test_a_pinned_timing_cache_is_read_by_every_build_and_kept(model, verb, tmp_path) -> None:
     cache = tmp_path / "net.cache"
     on = ("--on", f"trt:fp16?timing_cache={cache}", "--shape", "x:3x4")
     assert verb("build", model, *on, "-o", tmp_path / "net.engine")[0] == 0
     before = cache.read_bytes()
-    on = ("--on", "trt:fp16", "--shape", "x:3x4", "--timing-cache", cache)
-    code, out, err = verb("lottery", model, *on, *QUICK)
+    code, out, err = verb("lottery", model, *ON, "--timing-cache", cache, *QUICK)
     assert code == 0, err
     digest = hashlib.sha256(before).hexdigest()
     assert f"built anew with the timing cache {digest[:12]}" in " ".join(out.split())
     assert cache.read_bytes() == before
-
-
-def test_a_timing_cache_in_the_backend_is_refused(use, verb, tmp_path) -> None:
-    use("8.6.0")
-    model = models.perceptron(tmp_path / "net.onnx")
-    on = ("--on", "trt:fp16?timing_cache=net.cache", "--shape", "x:3x4")
     code, _, err = verb("lottery", model, *on, *QUICK)
     assert code == 2
     assert "--timing-cache" in err

@@ -13,14 +13,17 @@ from enginescope.render.suites.suite_pareto import pareto_charts
 from tests.suites.made import cell, result, row, timed
 
 
-def around(ms: float, pct: float = 1.0, error: float | None = None) -> dict[str, float]:
+def of(model: str, spec: str, ms: float, pct: float = 1.0, error: float | None = None, **more):
     reach = ms * pct / 100
-    found = {"latency_low": ms - reach, "latency_high": ms + reach}
-    return found if error is None else {**found, "max_abs_error": error}
+    figures = {"latency_low": ms - reach, "latency_high": ms + reach}
+    if error is not None:
+        figures["max_abs_error"] = error
+    return timed(cell(model, spec, **more), ms, figures=figures)
 
 
-def of(model: str, spec: str, ms: float, pct: float = 1.0, error: float | None = None):
-    return timed(cell(model, spec), ms, figures=around(ms, pct, error))
+def shown(made: SuiteResult) -> dict[str, str]:
+    """Return the first line of the matrix, by column."""
+    return {column.title: column.text(0) for column in matrix_table(made, {}).columns}
 
 
 def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
@@ -40,21 +43,18 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
 
 
 def test_accuracy_stands_beside_speed() -> None:
-    rows = [of("a", "ort-cpu", 4.0, error=0.0), of("a", "trt", 1.0, error=1.23e-6)]
-    table = matrix_table(result(rows), {})
-    shown = {column.title: column.text(0) for column in table.columns}
-    assert shown["ort-cpu"] == "4.00 ms · error 0"
-    assert shown["trt"] == "1.00 ms · 4.00 × · error 1.2e-06"
+    line = shown(result([of("a", "ort-cpu", 4.0, error=0.0), of("a", "trt", 1.0, error=1.23e-6)]))
+    assert line["ort-cpu"] == "4.00 ms · error 0"
+    assert line["trt"] == "1.00 ms · 4.00 × · error 1.2e-06"
 
 
 def test_what_intervals_leave_open_is_inconclusive() -> None:
     made = result([of("a", "ort-cpu", 1.02, 3), of("a", "trt", 1.0, 3)])
     assert not wins(made)[0].is_decided
     assert suite_answer(made).fastest.startswith("Inconclusive for a: trt is 1.02 × as fast")
-    table = matrix_table(made, {})
-    shown = {column.title: column.text(0) for column in table.columns}
-    assert shown["fastest"] == "inconclusive"
-    assert {column.looks for column in table.columns if column.looks} == {("plain",)}
+    assert shown(made)["fastest"] == "inconclusive"
+    looks = {column.looks for column in matrix_table(made, {}).columns if column.looks}
+    assert looks == {("plain",)}
     command = "enginescope bench /zoo/a.onnx --on ort-cpu --on trt --compare"
     assert tuple(next_steps(made)) == (f"decide a: {command}",)
 
@@ -66,10 +66,8 @@ def test_an_interval_that_is_not_known_decides_nothing() -> None:
     busy = replace(of("a", "trt", 1.0), is_unstable=True)
     made = result([of("a", "ort-cpu", 2.4), busy])
     assert wins(made)[0].interval is None
-    assert suite_answer(made).fastest == (
-        "Inconclusive for a: trt is 2.40 × as fast as ort-cpu, interval not known, "
-        "on a busy machine"
-    )
+    said = "Inconclusive for a: trt is 2.40 × as fast as ort-cpu, interval not known"
+    assert suite_answer(made).fastest == f"{said}, on a busy machine"
     several = replace(busy, runs=("r0", "r1", "r2"))
     assert wins(result([of("a", "ort-cpu", 2.4), several]))[0].is_decided
 
@@ -93,21 +91,15 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
     fastest = suite_answer(made).fastest
     assert fastest.startswith("ort-cuda is fastest for a (2.00 × as fast as ort-cpu")
     assert fastest.endswith("; not ranked, since FP16 runs as FP32: 1 cell of ort-cpu:fp16")
-    shown = {column.title: column.text(0) for column in matrix_table(made, {}).columns}
-    assert shown["ort-cpu:fp16"] == "1.00 ms · 4.00 × · not FP16"
+    assert shown(made)["ort-cpu:fp16"] == "1.00 ms · 4.00 × · not FP16"
     assert wins(result([lost]))[0].fastest.cell.spec == "ort-cpu:fp16"
 
 
 def test_models_are_not_counted_as_cells() -> None:
     """A suite of 3 models in 6 cells had the title "6 models measured"."""
-    rows = [
-        timed(cell(f"m{model}", batch=batch), 1.0, figures=around(1.0, 1.0, None))
-        for model in range(3)
-        for batch in (1, 8)
-    ]
-    assert suite_answer(result(rows)).fastest == (
-        "3 models in 6 cells measured, none on two backends that can be ranked"
-    )
+    rows = [of(f"m{at}", "ort-cpu", 1.0, batch=batch) for at in range(3) for batch in (1, 8)]
+    said = "3 models in 6 cells measured, none on two backends that can be ranked"
+    assert suite_answer(result(rows)).fastest == said
     assert suite_answer(result(rows[::2])).fastest.startswith("3 models measured, ")
 
 
@@ -133,12 +125,10 @@ def test_many_and_few_models_are_counted_by_their_winner() -> None:
 
 
 def test_fp16_that_runs_as_fp32_is_not_ranked() -> None:
-    rows = [of("a", "ort-cpu", 8.0, error=0.0), of("a", "ort-cpu:fp16", 9.0, error=1e-3)]
-    rows.append(of("a", "trt:fp16", 9.5, error=1e-4))
-    rows[1] = replace(rows[1], warnings=("W-NOT-FP16",))
-    (chart,) = pareto_charts(result(rows))
-    said = {line[0]: line[4] for line in chart.table.rows}
-    assert said == {
+    lost = replace(of("a", "ort-cpu:fp16", 9.0, error=1e-3), warnings=("W-NOT-FP16",))
+    others = of("a", "ort-cpu", 8.0, error=0.0), of("a", "trt:fp16", 9.5, error=1e-4)
+    (chart,) = pareto_charts(result([lost, *others]))
+    assert {line[0]: line[4] for line in chart.table.rows} == {
         "ort-cpu": "no backend is faster and closer",
         "ort-cpu:fp16": "not FP16, so not ranked",
         "trt:fp16": "beaten in both",
@@ -168,12 +158,11 @@ def test_the_line_joins_what_no_backend_beats_in_both() -> None:
 def zoo() -> SuiteResult:
     rows = []
     for at in range(20):
-        rows += [of(f"net{at:02}", "ort-cpu", 40.0 - at, error=0.0)]
-        rows += [of(f"net{at:02}", "trt:fp16", 1.0 + at, error=1e-3)]
-        if at == 3:
-            rows += [row(cell("net03", "trt:int8"), CellStatus.OUT_OF_MEMORY, reason="4 GiB")]
-        else:
-            rows += [of(f"net{at:02}", "trt:int8", 2.0 + at, error=5e-2)]
+        model = f"net{at:02}"
+        rows += [of(model, "ort-cpu", 40.0 - at, error=0.0)]
+        rows += [of(model, "trt:fp16", 1.0 + at, error=1e-3)]
+        rows += [of(model, "trt:int8", 2.0 + at, error=5e-2)]
+    rows[11] = row(cell("net03", "trt:int8"), CellStatus.OUT_OF_MEMORY, reason="4 GiB")
     return result(rows)
 
 
@@ -193,6 +182,7 @@ MODELS = f"{LINES}.map((line) => line.cells[0].textContent)"
 @pytest.mark.browser
 def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     panel = "document.getElementById('cell')"
+    address = tab.evaluate("location.href")
     assert not tab.evaluate(f"{panel}.open")
     tab.evaluate(f"{LINES}[3].querySelectorAll('a')[2].click()")  # the one that failed
     tab.until(f"{panel}.open")
@@ -207,14 +197,9 @@ def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
     tab.send("Input.dispatchKeyEvent", type="keyDown", **escape)
     tab.send("Input.dispatchKeyEvent", type="keyUp", **escape)
     tab.until(f"!{panel}.open && location.hash === ''")
-
-
-@pytest.mark.browser
-def test_a_cell_is_found_again_by_its_address(tab) -> None:
-    address = tab.evaluate("location.href")
-    tab.visit(f"{address}#cell-net07-ort-cpu-None")
-    tab.until("document.getElementById('cell')?.open")
-    assert tab.evaluate("document.querySelector('#cell h2').textContent") == "net07 · ort-cpu"
+    tab.visit(f"{address}#cell-net07-ort-cpu-None")  # it is found again by its address
+    tab.until(f"{panel}?.open")
+    assert tab.evaluate(f"{panel}.querySelector('h2').textContent") == "net07 · ort-cpu"
 
 
 @pytest.mark.browser

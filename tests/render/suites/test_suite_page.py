@@ -34,28 +34,29 @@ def zoo(count: int = 2):
 
 
 def test_the_page_reads_without_scripts() -> None:
-    text = suite_page(zoo()).decode()
-    body = text.partition('<template id="report-data"')[0]
+    text, body = suite_page(zoo()).decode(), body_of(zoo())
     assert EVIL not in text
     assert "7 cells: 4 ok, 1 crashed, 1 unsupported, 1 not done" in body
     for said in ("5.00 ms · 4.00 ×", "20.0 ms", "unsupported", "not done", "late", "Conditions"):
         assert said in body
     assert "://" not in body.partition("Licenses of the JavaScript")[0]
-    assert '<td data-of="why" class="sentence">' in suite_page(zoo()).decode()
+    assert '<td data-of="why" class="sentence">' in text
 
 
-def several():
-    ids = ("r0", "r1", "r2")
-    made = [timed(cell("net", processes=3), 20.0, runs=ids)]
-    made.append(timed(cell("net", "ort-cuda", processes=3), 5.0, runs=ids))
-    return result(made, processes=3)
+def body_of(made) -> str:
+    """Return the page without the data that it carries."""
+    return suite_page(made).decode().partition('<template id="report-data"')[0]
 
 
 def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
-    body = suite_page(several()).decode().partition('<template id="report-data"')[0]
+    cells = cell("net", processes=3), cell("net", "ort-cuda", processes=3)
+    rows = [
+        timed(one, ms, runs=("r0", "r1", "r2")) for one, ms in zip(cells, (20.0, 5.0), strict=True)
+    ]
+    several = result(rows, processes=3)
     for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
-        assert said in body
-    assert suite_tables(several())[0].title == "latency (median of 3 processes) and speed-up"
+        assert said in body_of(several)
+    assert suite_tables(several)[0].title == "latency (median of 3 processes) and speed-up"
     once = suite_page(zoo()).decode()
     assert "processes a cell" not in once
     assert "medians of one process a side" in once
@@ -89,10 +90,8 @@ def test_the_matrix_has_classes_and_says_what_was_not_asked_for() -> None:
         (look,) for look in ("best", "far", "slow", "slow", "slowest")
     ]
     lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
-    assert [[one.is_asked for one in line.cells] for line in lines] == [
-        [True, False],
-        [False, True],
-    ]
+    asked = [[one.is_asked for one in line.cells] for line in lines]
+    assert asked == [[True, False], [False, True]]
 
 
 def test_what_weakens_figures_is_said_and_marked() -> None:
@@ -105,10 +104,8 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     grid = matrix_table(result([loud, quiet]), {})
     assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
     assert matrix_table(result([quiet]), {}).columns[-1].meaning == quiet.cell.spec
-    assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
-        "2.00 ms !",
-        "2.00 ms",
-    ]
+    lines = matrix(result([loud, quiet]))
+    assert [cell_text(line.cells[0]) for line in lines] == ["2.00 ms !", "2.00 ms"]
 
 
 def test_screens_fit_and_group_what_fails_alike() -> None:
@@ -167,8 +164,7 @@ def test_options_that_backends_share_are_said_once() -> None:
     tables = suite_tables(tuned())
     assert tables[0].headers == ("model", "ort-cpu", "trt", "trt:fp16")
     assert tables[1].rows[0][1].startswith("trt:fp16 · a")
-    page = html.unescape(suite_page(tuned()).decode())
-    body = page.partition('<template id="report-data"')[0]
+    body = html.unescape(body_of(tuned()))
     assert f'<p class="quiet">O{said[1:]}' in body
     grid = body[body.index('id="table-matrix"') : body.index('<section id="accuracy">')]
     assert ">trt:fp16<" in grid

@@ -11,6 +11,7 @@ from enginescope.analysis.gate.gate import gate
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.html.answer_page import written_page
@@ -24,10 +25,10 @@ from enginescope.render.verdicts.gate_answer import (
     gate_json,
     gate_junit,
     gate_notices,
+    gate_rows,
     gate_sarif,
     scope_facts,
 )
-from enginescope.render.verdicts.gate_answer import gate_rows as gate_table
 from tests.analysis.gated_runs import crashed, job, process, processes
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
@@ -49,25 +50,17 @@ def report(name: str = "net.onnx", *, inconclusive: str = "measure") -> GateRepo
     return gate(baseline, current, GateTerms(inconclusive=inconclusive), name="main")
 
 
-def gate_markdown(found: GateReport) -> bytes:
-    return written_markdown(gate_answer(found))
-
-
-def gate_rows(found: GateReport, **more) -> tuple[tuple[str, ...], ...]:
-    return gate_table(found, **more).rows
+def gate_markdown(found: GateReport) -> str:
+    return written_markdown(gate_answer(found)).decode()
 
 
 # what the XSD of Jenkins' JUnit reports asks for; Ant's asks for `time` too, which is unknown
 _REQUIRED = {
-    "testsuites": (),
     "testsuite": ("name", "tests", "failures", "errors", "timestamp", "hostname"),
     "testcase": ("name", "classname"),
-    "properties": (),
     "property": ("name", "value"),
-    "failure": ("type", "message"),
-    "error": ("type", "message"),
-    "skipped": (),
-    "system-out": (),
+    **dict.fromkeys(("failure", "error"), ("type", "message")),
+    **dict.fromkeys(("testsuites", "properties", "skipped", "system-out"), ()),
 }
 _CHILDREN = {
     "testsuites": {"testsuite"},
@@ -75,18 +68,6 @@ _CHILDREN = {
     "properties": {"property"},
     "testcase": {"failure", "error", "skipped", "system-out"},
 }
-
-
-def test_every_form_names_the_evidence() -> None:
-    rows = json.loads(gate_json(report()))["rows"]
-    levels = {row["evidence"] for row in rows if row["verdict"]}
-    assert levels == {"separate processes"}
-    assert all(row["evidence"] is None for row in rows if not row["verdict"])
-    found = report()
-    assert dict(scope_facts(found))["evidence"] == "separate processes"
-    assert "evidence: separate processes" in gate_markdown(found).decode()
-    messages = [one["message"]["text"] for one in sarif()["runs"][0]["results"]]
-    assert sum("separate processes" in text for text in messages) == 2
 
 
 @pytest.mark.parametrize("name", ["net.onnx", NASTY])
@@ -122,12 +103,37 @@ def test_names_are_escaped_in_junit_and_sarif() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "kind"), [("pass", "system-out"), ("measure", "failure"), ("fail", "failure")]
+    ("policy", "heading", "kind", "level"),
+    [
+        (
+            "pass",
+            "gate passed: no regression found; 1 of 1 metric is inconclusive, treated as passed",
+            *("system-out", "note"),
+        ),
+        *(
+            (
+                policy,
+                "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive",
+                *("failure", "error"),
+            )
+            for policy in ("measure", "fail")
+        ),
+    ],
 )
-def test_junit_of_what_is_inconclusive(policy, kind) -> None:
+def test_what_is_inconclusive_has_the_level_of_its_policy(policy, heading, kind, level) -> None:
+    """`gate passed` stood above an inconclusive difference of +21.7 %."""
+    inconclusive = gate([process(4.0)], [process(4.1, 60)], GateTerms(inconclusive=policy))
+    assert answer_text(inconclusive) == heading
     root = ET.fromstring(gate_junit(report(inconclusive=policy)))
     case = next(one for one in root.iter("testcase") if one.get("classname").startswith("dnet"))
     assert case[0].tag == kind
+    (run,) = json.loads(gate_sarif(report(inconclusive=policy)))["runs"]
+    rules = {
+        one["id"]: one["defaultConfiguration"]["level"] for one in run["tool"]["driver"]["rules"]
+    }
+    results = {one["ruleId"]: one["level"] for one in run["results"]}
+    for code, wanted in {"GATE005": level, "GATE001": "error", "GATE006": "warning"}.items():
+        assert (rules[code], results[code]) == (wanted, wanted)
 
 
 def sarif(name: str = "net.onnx", **more) -> dict:
@@ -156,24 +162,14 @@ def test_sarif_has_what_2_1_0_requires(name) -> None:
             assert not set(uri) & set(' <>"{}|\\^`\x00\x1b')
             assert all(one["fullyQualifiedName"] for one in place["logicalLocations"])
     found = [(one["ruleId"], one["level"]) for one in run["results"]]
-    assert found == [
-        ("GATE001", "error"),
-        ("GATE002", "error"),
-        ("GATE003", "error"),
-        ("GATE005", "error"),
-        ("GATE006", "warning"),
-    ]
+    errors = [(f"GATE00{number}", "error") for number in (1, 2, 3, 5)]
+    assert found == [*errors, ("GATE006", "warning")]
 
 
 def test_sarif_names_models_below_the_root_relative_to_it() -> None:
-    def uris(**more) -> set[str]:
-        return {
-            one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-            for one in sarif(**more)["runs"][0]["results"]
-        }
-
-    assert "anet.onnx" in uris(root="/models")
-    assert "file:///models/anet.onnx" in uris(root="/elsewhere")
+    for root, uri in (("/models", "anet.onnx"), ("/elsewhere", "file:///models/anet.onnx")):
+        places = [one["locations"][0] for one in sarif(root=root)["runs"][0]["results"]]
+        assert uri in {one["physicalLocation"]["artifactLocation"]["uri"] for one in places}
 
 
 def cells(line: str) -> list[str]:
@@ -181,15 +177,15 @@ def cells(line: str) -> list[str]:
 
 
 def test_markdown_keeps_the_columns_of_its_tables_and_folds_what_holds() -> None:
-    text = gate_markdown(report(NASTY)).decode()
+    text = gate_markdown(report(NASTY))
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(cells(line)) for line in tables} == {7, 8}
     assert "<script>" not in text
     assert re.search(r"(?<!\\)`", text) is None
     assert "| ✗ regression |" in text
     assert "| ? inconclusive |" in text  # a cross means worse
-    assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
-    text = gate_markdown(report()).decode()
+    assert "| inconclusive |" in gate_markdown(report(inconclusive="pass"))
+    text = gate_markdown(report())
     head, _, folded = text.partition("<details>")
     assert "no regression" not in head.partition("\n")[2]
     assert "enet.onnx" in folded
@@ -247,10 +243,8 @@ def passed(median_ms: float = 3.6, *, count: int = 1) -> GateReport:
 
 
 def test_a_gate_that_passed_states_the_change() -> None:
-    text = answer_text(passed())
-    assert re.fullmatch(
-        r"gate passed: no regression; latency −1\d\.\d % \(95 % CI −\S+ … −\S+ %\)", text
-    )
+    latency = r"latency −1\d\.\d % \(95 % CI −\S+ … −\S+ %\)"
+    assert re.fullmatch(rf"gate passed: no regression; {latency}", answer_text(passed()))
     assert answer_text(passed(count=3)) == "gate passed: no regression in 3 metrics, 3 improved"
     assert answer_text(passed(4.0, count=2)) == "gate passed: no regression in 2 metrics"
 
@@ -295,26 +289,24 @@ def test_the_interval_of_a_table_and_the_limit_of_the_chart_are_labelled() -> No
 
 def test_json_and_the_terminal_have_every_row() -> None:
     found = json.loads(gate_json(report()))
-    assert [row["outcome"] for row in found["rows"]] == [
-        "regression",
-        "new failure",
-        "lost coverage",
-        "inconclusive",
-        "no regression",
-    ]
+    outcomes = ["regression", "new failure", "lost coverage", "inconclusive", "no regression"]
+    assert [row["outcome"] for row in found["rows"]] == outcomes
     assert [row["fails"] for row in found["rows"]] == [True, True, True, True, False]
     first = found["rows"][0]
     assert first["change_pct"] == pytest.approx(5.0, abs=0.2)
     assert len(first["baseline"]) == len(first["current"]) == 5
-    rows = dict(gate_rows(report()))
+    rows = dict(gate_rows(report()).rows)
     assert re.search(r"\+5\.0 % \(96\.67 % CI \+4\.\d … \+5\.\d %\), limit 2 %", rows["regression"])
     assert "segmentation fault" in rows["new failure"]
     assert "W-FLAKY-BASELINE" in rows["inconclusive"]
     assert "no regression" not in rows
-    assert "no regression" in dict(gate_rows(report(), everything=True))
+    assert "no regression" in dict(gate_rows(report(), everything=True).rows)
 
 
 def test_a_notice_of_several_rows_is_shown_once_with_their_number() -> None:
+    def said(found: GateReport) -> list[str]:
+        return [notice.message for notice in gate_notices(found)]
+
     made = report()
     loads = [Notice(code="W-LOAD", message=f"{load} % load") for load in (8, 8, 9)]
     steal = Notice(code="W-STEAL", message="2 % stolen")
@@ -324,60 +316,24 @@ def test_a_notice_of_several_rows_is_shown_once_with_their_number() -> None:
     ]
     busy = replace(made, rows=(*rows, *(replace(row, notices=()) for row in made.rows[3:])))
     told = "8 % load; this or a similar notice in 3 rows"
-    assert [notice.message for notice in gate_notices(busy)] == [*said(made), told]
-    lines = "\n".join(text for _, text in gate_rows(busy))
+    assert said(busy) == [*said(made), told]
+    lines = "\n".join(text for _, text in gate_rows(busy).rows)
     assert "W-LOAD" not in lines
     assert "2 % stolen (W-STEAL)" in lines
-    markdown = gate_markdown(busy).decode()
+    markdown = gate_markdown(busy)
     assert markdown.count("W-LOAD") == markdown.count(f"- {told} (W-LOAD)") == 1
     alike = replace(busy, rows=tuple(replace(row, notices=loads[:1]) for row in busy.rows[:2]))
-    assert [notice.message for notice in gate_notices(alike)][-1] == "8 % load; in 2 rows"
-
-
-def said(made: GateReport) -> list[str]:
-    return [notice.message for notice in gate_notices(made)]
+    assert said(alike)[-1] == "8 % load; in 2 rows"
 
 
 def test_figures_without_an_interval() -> None:
-    more = {"peak_memory_bytes": 100 << 20}
+    def side(ms: float, first: int, mib: int) -> list[Run]:
+        return [process(ms, first + at, peak_memory_bytes=mib << 20) for at in (0, 1)]
+
     limits = GateTerms(limits=(Limit(metric="peak_memory", regression_pct=2),))
-    before = [process(4.0, **more), process(4.0, 1, **more)]
-    more = {"peak_memory_bytes": 110 << 20}
-    two = gate(before, [process(4.4, 60, **more), process(4.4, 61, **more)], limits)
-    (row,) = gate_rows(two)
-    assert ", +10.0 %, limit 2 %" in row[1]
-    assert "an interval needs 3 processes a side" in row[1]
-
-
-@pytest.mark.parametrize(
-    ("policy", "level"), [("pass", "note"), ("measure", "error"), ("fail", "error")]
-)
-def test_sarif_gives_inconclusive_results_the_level_of_the_policy(policy, level) -> None:
-    (run,) = json.loads(gate_sarif(report(inconclusive=policy)))["runs"]
-    rules = {
-        one["id"]: one["defaultConfiguration"]["level"] for one in run["tool"]["driver"]["rules"]
-    }
-    results = {one["ruleId"]: one["level"] for one in run["results"]}
-    assert (rules["GATE005"], results["GATE005"]) == (level, level)
-    assert (rules["GATE001"], results["GATE001"]) == ("error", "error")
-    assert (rules["GATE006"], results["GATE006"]) == ("warning", "warning")
-
-
-@pytest.mark.parametrize(
-    ("policy", "heading"),
-    [
-        (
-            "pass",
-            "gate passed: no regression found; 1 of 1 metric is inconclusive, treated as passed",
-        ),
-        ("measure", "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive"),
-        ("fail", "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive"),
-    ],
-)
-def test_the_heading_does_not_call_an_inconclusive_row_passed(policy, heading) -> None:
-    """`gate passed` stood above an inconclusive difference of +21.7 %."""
-    inconclusive = gate([process(4.0)], [process(4.1, 60)], GateTerms(inconclusive=policy))
-    assert answer_text(inconclusive) == heading
+    ((_, text),) = gate_rows(gate(side(4.0, 0, 100), side(4.4, 60, 110), limits)).rows
+    assert ", +10.0 %, limit 2 %" in text
+    assert "an interval needs 3 processes a side" in text
 
 
 def test_metrics_are_counted_as_metrics_of_jobs() -> None:
@@ -390,18 +346,23 @@ def test_metrics_are_counted_as_metrics_of_jobs() -> None:
     assert checked.startswith("2 metrics of 1 job: ")
     assert "inconclusive" in checked
     assert json.loads(gate_json(two))["checked"] == checked
-    assert checked in gate_markdown(two).decode()
+    assert checked in gate_markdown(two)
     (run,) = json.loads(gate_sarif(two))["runs"]
     assert run["properties"] == {"answer": answer_text(two), "checked": checked}
     assert f'name="checked" value="{checked}"' in gate_junit(two).decode()
 
 
-def test_jobs_as_a_whole_are_not_counted_as_metrics() -> None:
+def test_every_form_names_the_evidence_and_counts_whole_jobs_apart() -> None:
     found = report()
-    assert (
-        answer_text(found)
-        == "gate failed: 1 regression, 1 new failure, 1 lost job, 1 inconclusive metric"
-    )
+    rows = json.loads(gate_json(found))["rows"]
+    evidence = {"separate processes": True, None: False}
+    assert all(evidence[row["evidence"]] is bool(row["verdict"]) for row in rows)
+    assert dict(scope_facts(found))["evidence"] == "separate processes"
+    assert "evidence: separate processes" in gate_markdown(found)
+    messages = [one["message"]["text"] for one in sarif()["runs"][0]["results"]]
+    assert sum("separate processes" in text for text in messages) == 2
+    kinds = "1 regression, 1 new failure, 1 lost job, 1 inconclusive metric"
+    assert answer_text(found) == f"gate failed: {kinds}"
     assert checked_text(found) == (
         "3 metrics of 3 jobs: 1 regression, 1 inconclusive, 1 without regression; "
         "2 whole jobs: 1 new failure, 1 lost"

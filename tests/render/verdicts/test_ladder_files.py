@@ -71,7 +71,7 @@ def test_a_figure_is_placed_in_a_sentence(mine, words) -> None:
     assert words in f"{answer_text(made)}\n{meaning_text(made)}"
 
 
-def test_a_rung_with_a_wide_interval_is_not_named_as_the_answer() -> None:
+def test_a_wide_rung_and_many_rungs_are_not_named_as_the_answer() -> None:
     made = report("0.5ms")
     wide = Interval(low=0.001, high=9.0)
     rungs = tuple(
@@ -80,11 +80,7 @@ def test_a_rung_with_a_wide_interval_is_not_named_as_the_answer() -> None:
     uncertain = replace(made, rungs=rungs)
     assert answer_text(uncertain).startswith("0.5ms fits “pinned copies”")
     assert "measure more rounds" in str(meaning_text(uncertain))
-
-
-def test_many_rungs_are_counted_and_not_named() -> None:
     made = report("0.3ms")
-    assert made.mine is not None
     mine = replace(made.mine, alike=tuple(rung.key for rung in RUNGS[:5]))
     assert "fits 5 of 6 rungs (0.2" in answer_text(replace(made, mine=mine))
 
@@ -101,12 +97,9 @@ def test_the_waterfall_fits_and_has_an_interval_on_each_line(width) -> None:
     (saving,) = (line for line in lines if "CUDA graph hides" in line)
     assert "░" in saving
     assert "−0.05" in saving
-
-
-def test_a_step_beyond_the_largest_rung_keeps_its_line() -> None:
-    made = report()
+    made = report()  # a step beyond the largest rung keeps its line
     steps = tuple(replace(step, value_ms=1.0) for step in made.steps)
-    assert max(map(len, waterfall(replace(made, steps=steps), width=120))) <= 120
+    assert max(map(len, waterfall(replace(made, steps=steps), width=width))) <= width
 
 
 def test_json_page_markdown_and_notebook_have_every_rung_and_every_step() -> None:

@@ -6,23 +6,13 @@ import pytest
 
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
-from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.verdict_answer import (
-    base_note,
-    ranking_sentence,
-    ranking_table,
-    verdict_answer,
-)
+from enginescope.render.verdicts.verdict_answer import base_note, ranking_sentence, ranking_table
 from tests.analysis.in_turn import named
 from tests.analysis.verdicts.test_ranking import sides_of
-from tests.render.verdicts.test_verdict_answer import screen_of
-
-
-def verdict_markdown(found) -> str:
-    return answer_markdown(verdict_answer(found)).decode()
+from tests.render.verdicts.test_verdict_answer import screen_of, verdict_markdown
 
 
 def compared(*ratios: float, **more):
@@ -57,9 +47,8 @@ def test_figures_of_the_base_that_differ_between_pairs_are_explained() -> None:
     assert base_note(found) is None
     first, second = found.pairs
     headline = replace(second.headline, a=second.headline.a * 1.01)
-    found = replace(
-        found, pairs=(first, replace(second, verdicts=(headline, *second.verdicts[1:])))
-    )
+    second = replace(second, verdicts=(headline, *second.verdicts[1:]))
+    found = replace(found, pairs=(first, second))
     assert note in screen_of(found, 120, is_whole=True)
     assert note in verdict_markdown(found)
     assert note in compare_page(None, Chosen(), measured=found).decode()
@@ -69,9 +58,8 @@ def test_json_markdown_and_page_have_the_same_ranks_of_three_sides() -> None:
     found = compared(1.0, 1.001, 0.8, 1.3)
     table = ranking_table(found)
     ranking = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["ranking"]
-    assert [(str(one["rank"]), one["label"]) for one in ranking["sides"]] == [
-        row[:2] for row in table.rows
-    ]
+    ranks = [(str(one["rank"]), one["label"]) for one in ranking["sides"]]
+    assert ranks == [row[:2] for row in table.rows]
     assert ranking["sides"][0]["estimate"] is None
     markdown = verdict_markdown(found)
     assert "### enginescope: C is fastest, then A and B (tie), then D\n" in markdown

@@ -72,12 +72,13 @@ def report(*models: UpgradedModel) -> UpgradeReport:
 
 def searched() -> ReleaseSearch:
     step = report(measured("net.onnx", 1.05))
+    metrics = [row.metric for row in step.models[0].rows if row.kind is UpgradeKind.WORSE]
     return ReleaseSearch(
         package="onnxruntime",
         model="net.onnx",
         releases=(Release(version="old"), Release(version="new")),
         error=0.05,
-        metric=next(row.metric for row in step.models[0].rows if row.kind is UpgradeKind.WORSE),
+        metric=metrics[0],
         steps=(step, step),
         good="old",
         bad="new",

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import enginescope as es
+from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.render.bisection.bisect_answer import why_text
@@ -19,24 +20,24 @@ pytestmark = pytest.mark.slow
 
 
 def check(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-I", str(folder / "check.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-I", str(folder / "check.py")]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def extracted(wrong: Path, reference: Path, folder: Path, on: str = "ort-cpu") -> Bisected:
+    with workers_in_process():
+        found = es.validate(
+            wrong, reference=reference, on=on, samples=1, bisect=True, extract=folder
+        )
+    return found.sides[0].inside
 
 
 @pytest.mark.parametrize("on", ["ort-cpu", "ort-cpu:fp16"])
 def test_the_folder_shows_the_failure_of_one_node(convnet, tmp_path, on) -> None:
     planted(convnet, tmp_path / "wrong.onnx", damaged_weight("stage1/block0/conv1"))
-    with workers_in_process():
-        found = es.validate(
-            tmp_path / "wrong.onnx", reference=convnet, on=on, samples=1, bisect=True,
-            extract=tmp_path / "report",
-        )  # fmt: skip
     folder = tmp_path / "report"
-    assert "I-EXTRACTED" in [one.code for one in found.sides[0].inside.notices]
+    inside = extracted(tmp_path / "wrong.onnx", convnet, folder, on)
+    assert "I-EXTRACTED" in [one.code for one in inside.notices]
     operators = [one.op_type for one in onnx.load(folder / "model.onnx").graph.node]
     assert [one for one in operators if one != "Cast"] == ["Conv"]
     shown = check(folder)
@@ -58,14 +59,9 @@ def test_the_folder_shows_the_failure_of_one_node(convnet, tmp_path, on) -> None
 
 def test_the_readme_says_which_operator_was_replaced(convnet, tmp_path) -> None:
     planted(convnet, tmp_path / "wrong.onnx", replaced("stage1/down/relu", "LeakyRelu", alpha=0.2))
-    with workers_in_process():
-        found = es.validate(
-            tmp_path / "wrong.onnx", reference=convnet, on="ort-cpu", samples=1, bisect=True,
-            extract=tmp_path / "report",
-        )  # fmt: skip
+    inside = extracted(tmp_path / "wrong.onnx", convnet, tmp_path / "report")
     readme = (tmp_path / "report" / "README.md").read_text()
     assert "# stage1/down/relu (LeakyRelu) is wrong by itself" in readme
-    inside = found.sides[0].inside
     assert f"| departs: {why_text(inside)} |" in readme
     assert "stage1/down/relu is Relu in " in readme
     assert check(tmp_path / "report").returncode == 1
@@ -75,29 +71,21 @@ def test_the_readme_names_every_node_whose_output_was_not_compared(convnet, tmp_
     """Two nodes that the reference does not have stand before the one that is compared."""
     planted(convnet, tmp_path / "wrong.onnx", lambda model: behind(
         model, "stage1/down", ("Mul", "half", 0.5), ("Tanh", "bend", None)))  # fmt: skip
-    with workers_in_process():
-        found = es.validate(
-            tmp_path / "wrong.onnx", reference=convnet, on="ort-cpu", samples=1, bisect=True,
-            extract=tmp_path / "report",
-        )  # fmt: skip
-    step = found.sides[0].inside.first_step
+    inside = extracted(tmp_path / "wrong.onnx", convnet, tmp_path / "report")
+    step = inside.first_step
     assert step.pair.node == "stage1/down/relu"
     assert step.not_compared == ("half::out", "stage1/down")
     readme = (tmp_path / "report" / "README.md").read_text()
     assert "# The part of the model up to stage1/down/relu (Relu) is wrong by itself" in readme
     assert "| nodes | half (Mul), bend (Tanh), stage1/down/relu (Relu) |" in readme
     assert "half::out, stage1/down were not compared" in readme
-    (notice,) = (one for one in found.sides[0].inside.notices if one.code == "I-EXTRACTED")
+    (notice,) = (one for one in inside.notices if one.code == "I-EXTRACTED")
     assert notice.message.startswith("the part of the model up to stage1/down/relu with")
 
 
 def test_an_overflow_of_fp16_shows_on_the_cpu_too(convnet, tmp_path) -> None:
     planted(convnet, tmp_path / "loud.onnx", large_activation("stage2/block0/conv1"))
-    with workers_in_process():
-        es.validate(
-            tmp_path / "loud.onnx", reference=tmp_path / "loud.onnx", on="ort-cpu:fp16", samples=1,
-            bisect=True, extract=tmp_path / "report",
-        )  # fmt: skip
+    extracted(*[tmp_path / "loud.onnx"] * 2, tmp_path / "report", "ort-cpu:fp16")
     shown = check(tmp_path / "report")
     assert shown.returncode == 1, shown.stderr
     case = json.loads((tmp_path / "report" / "case.json").read_text())

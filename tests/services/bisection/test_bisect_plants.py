@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import enginescope as es
 from enginescope.analysis.bisection.error_growth import Bisected
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from tests.plants.families import transformer
 from tests.plants.in_process import workers_in_process
 from tests.plants.operator_plants import OPERATOR_PLANTS
@@ -16,22 +17,17 @@ from tests.plants.plants import FP32_PLANTS, PLANTS, Plant, named
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 
-#: Plants that run in seconds, one of each sort.
-_QUICK = (1, 2, 3, 4, 9, 15, 20, 24, 26, 27, 28, 30, 31, 36, 37, 38, 39)
-#: Faults in FP32 that run in seconds, of five families.
-_QUICK_FP32 = (3, 4, 13, 14, 15, 16, 17, 24, 25, 26, 27, 28, 30, 31, 32, 33, 34, 35)
-
-
-#: One replaced operator of each kind, in FP32 or FP16.
-_QUICK_OPERATORS = (10, 13, 18, 21, 22, 25, 26, 30, 39)
+#: Plants that run in seconds: one of each sort; faults in FP32 of five families; one replaced
+#: operator of each kind, in FP32 or FP16.
+QUICK = [
+    *(PLANTS[at] for at in (1, 2, 3, 4, 9, 15, 20, 24, 26, 27, 28, 30, 31, 36, 37, 38, 39)),
+    *(FP32_PLANTS[at] for at in (3, 4, *range(13, 18), *range(24, 29), *range(30, 36))),
+    *(OPERATOR_PLANTS[at] for at in (10, 13, 18, 21, 22, 25, 26, 30, 39)),
+]
 
 
 @pytest.mark.parametrize(
-    "plant",
-    [PLANTS[at] for at in _QUICK]
-    + [FP32_PLANTS[at] for at in _QUICK_FP32]
-    + [OPERATOR_PLANTS[at] for at in _QUICK_OPERATORS],
-    ids=lambda plant: f"{plant.family}-{plant.runs_in}-{plant.kind}",
+    "plant", QUICK, ids=lambda plant: f"{plant.family}-{plant.runs_in}-{plant.kind}"
 )
 @pytest.mark.filterwarnings("ignore")
 def test_the_node_of_a_planted_fault_is_named(plant: Plant, tmp_path: Path) -> None:
@@ -59,16 +55,23 @@ def test_tensors_of_unknown_shape_are_compared(tmp_path: Path) -> None:
     assert found.not_compared == ()
 
 
-def _save(path: Path, nodes: list, weights: dict, shape: list, opset: int = 17) -> Path:
+def _save(path: Path, nodes: list, weights: dict, shape: list) -> Path:
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
         nodes, "g", [value("x", TensorProto.FLOAT, shape)],
         [value("y", TensorProto.FLOAT, None)],
         [numpy_helper.from_array(np.asarray(one), name) for name, one in weights.items()],
     )  # fmt: skip
-    opsets = [helper.make_opsetid("", opset)]
+    opsets = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     return path
+
+
+def _pair(folder: Path, nodes: list, right: dict, wrong: dict, shape: list, on: str = "ort-cpu"):
+    """Compare two models of the same nodes, with right and with some wrong weights."""
+    reference = _save(folder / "right.onnx", nodes, right, shape)
+    side = _save(folder / "wrong.onnx", nodes, right | wrong, shape)
+    return inside(side, on, reference=reference, samples=1)
 
 
 def _looping(path: Path, factor: float) -> Path:
@@ -117,9 +120,7 @@ def test_a_padding_of_minus_infinity_or_a_large_mask_does_not_cut_the_trail(tmp_
         helper.make_node("MaxPool", ["b"], ["y"], name="pool", kernel_shape=[3, 3]),
     ]
     weights = {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1]), "low": np.float32(-3.4e38)}
-    right = _save(tmp_path / "right.onnx", nodes, {**weights, "w": weight}, [1, 2, 8, 8])
-    wrong = _save(tmp_path / "wrong.onnx", nodes, {**weights, "w": weight[::-1]}, [1, 2, 8, 8])
-    found = inside(wrong, "ort-cpu", reference=right, samples=1)
+    found = _pair(tmp_path, nodes, weights | {"w": weight}, {"w": weight[::-1]}, [1, 2, 8, 8])
     assert found.first_step.pair.node == "conv"
     assert found.first_step.reaches_output
     # The mask is the scale of the sum, and the error is far below the limits there.
@@ -130,10 +131,8 @@ def test_a_padding_of_minus_infinity_or_a_large_mask_does_not_cut_the_trail(tmp_
         helper.make_node("Add", ["scores", "mask"], ["masked"], name="mask"),
         helper.make_node("Softmax", ["masked"], ["y"], name="softmax"),
     ]
-    mask = -1e7 * np.eye(8, dtype=np.float32)
-    right = _save(tmp_path / "right.onnx", nodes, {"w": weight, "mask": mask}, [2, 8, 8])
-    wrong = _save(tmp_path / "wrong.onnx", nodes, {"w": weight.T, "mask": mask}, [2, 8, 8])
-    found = inside(wrong, "ort-cpu", reference=right, samples=1)
+    weights = {"w": weight, "mask": -1e7 * np.eye(8, dtype=np.float32)}
+    found = _pair(tmp_path, nodes, weights, {"w": weight.T}, [2, 8, 8])
     assert (found.first_step.pair.node, found.cause) == ("product", "departs")
     assert found.first_step.reaches_output
 
@@ -154,13 +153,12 @@ def test_an_overflow_that_the_converted_reference_has_too_stays_beside(tmp_path,
         "behind": draw.standard_normal((4, 4, 1, 1)).astype(np.float32),
         "s": np.sqrt(variance), "z": np.zeros(4, np.float32), "v": variance,
     }  # fmt: skip
-    right = _save(tmp_path / "right.onnx", nodes, weights, [1, 2, 8, 8])
-    wrong = {**weights, damaged: weights[damaged][::-1]}
-    side = _save(tmp_path / "wrong.onnx", nodes, wrong, [1, 2, 8, 8])
-    found = inside(side, "ort-cpu:fp16", reference=right, samples=1)
+    wrong = {damaged: weights[damaged][::-1]}
+    found = _pair(tmp_path, nodes, weights, wrong, [1, 2, 8, 8], "ort-cpu:fp16")
     assert (found.first_step.pair.node, found.cause) == (f"conv_{damaged}", "departs")
     assert found.overflowing == "v"
     assert found.step(found.beside).pair.node == "norm"  # type: ignore[union-attr]
+    right = tmp_path / "right.onnx"
     alone = inside(right, "ort-cpu:fp16", reference=right, samples=1)
     assert (alone.first_step.pair.node, alone.beside) == ("norm", None)
 
@@ -185,9 +183,6 @@ def test_what_fp16_cannot_hold_is_named_from_the_reference_alone(tmp_path: Path)
 
 def test_a_node_kept_in_fp32_keeps_the_weights_of_constant_nodes(tmp_path: Path) -> None:
     """A variance of 9.8e7 in a Constant node was rounded to 65,504 although its reader stayed."""
-    from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
-
-    pytest.importorskip("onnx_ir")
     large = numpy_helper.from_array(np.full(8, 9.8e7, np.float32))
     nodes = [
         helper.make_node("Constant", [], ["v"], name="const", value=large),
@@ -203,7 +198,6 @@ def test_a_node_kept_in_fp32_keeps_the_weights_of_constant_nodes(tmp_path: Path)
 
 def test_a_node_in_a_loop_is_kept_in_fp32(tmp_path: Path) -> None:
     """The copy calls it scale::round0, and the model that is converted does not."""
-    pytest.importorskip("onnx_ir")
     model = _looping(tmp_path / "net.onnx", 2e5)  # FP16 ends at 65,504
     side = es.validate(model, on="ort-cpu:fp16", samples=1, suggest_precision=True).sides[0]
     assert side.inside.first_step.pair.node.startswith("scale::round")
@@ -213,45 +207,30 @@ def test_a_node_in_a_loop_is_kept_in_fp32(tmp_path: Path) -> None:
     assert first.proposal.nodes == ("scale",)
 
 
-def _of_sequence() -> list:
-    return [
-        helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
-        helper.make_node("Tanh", ["m"], ["t"], name="squash"),
-        helper.make_node("SplitToSequence", ["t"], ["y"], name="split", axis=0),
-    ]
-
-
-def _of_map() -> list:
-    domain = "ai.onnx.ml"
-    return [
-        helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
-        helper.make_node("Softmax", ["m"], ["t"], name="squash"),
-        helper.make_node("ZipMap", ["t"], ["y"], name="zip", domain=domain,
-                         classlabels_int64s=list(range(8))),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("nodes", [_of_sequence, _of_map])
-def test_the_trail_starts_at_an_output_that_is_a_sequence_or_a_map(tmp_path: Path, nodes) -> None:
+@pytest.mark.parametrize("kind", ["sequence", "map"])
+def test_the_trail_starts_at_an_output_that_is_a_sequence_or_a_map(tmp_path: Path, kind) -> None:
     """Such an output has no counterpart tensor: what it is computed from ends the model."""
     weight = np.random.default_rng(5).standard_normal((8, 8)).astype(np.float32)
-    value = helper.make_tensor_value_info
-    paths = []
-    for name, values in (("right", weight), ("wrong", weight[::-1].copy())):
+    product = helper.make_node("MatMul", ["x", "w"], ["m"], name="product")
+    if kind == "sequence":
+        output = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
+        squash = helper.make_node("Tanh", ["m"], ["t"], name="squash")
+        last = helper.make_node("SplitToSequence", ["t"], ["y"], name="split", axis=0)
+    else:
         output = onnx.ValueInfoProto(name="y")
-        if nodes is _of_sequence:
-            output = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
-        else:
-            kind = output.type.sequence_type.elem_type.map_type
-            kind.key_type = TensorProto.INT64
-            kind.value_type.tensor_type.elem_type = TensorProto.FLOAT
-        graph = helper.make_graph(
-            nodes(), "g", [value("x", TensorProto.FLOAT, [4, 8])], [output],
-            [numpy_helper.from_array(values, "w")],
-        )  # fmt: skip
-        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-        paths.append(tmp_path / f"{name}.onnx")
-        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), paths[-1])
+        element = output.type.sequence_type.elem_type.map_type
+        element.key_type = TensorProto.INT64
+        element.value_type.tensor_type.elem_type = TensorProto.FLOAT
+        squash = helper.make_node("Softmax", ["m"], ["t"], name="squash")
+        labels = {"domain": "ai.onnx.ml", "classlabels_int64s": list(range(8))}
+        last = helper.make_node("ZipMap", ["t"], ["y"], name="zip", **labels)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    paths = tmp_path / "right.onnx", tmp_path / "wrong.onnx"
+    for path, values in zip(paths, (weight, weight[::-1].copy()), strict=True):
+        weights = [numpy_helper.from_array(values, "w")]
+        graph = helper.make_graph([product, squash, last], "g", [x], [output], weights)
+        onnx.save(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
     found = inside(paths[1], "ort-cpu", reference=paths[0], samples=1)
     ends = [step for step in found.steps if step.pair.is_end]
     assert [(step.pair.node, step.pair.is_output) for step in ends] == [("squash", False)]

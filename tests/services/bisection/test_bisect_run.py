@@ -18,8 +18,6 @@ from tests.overflowing import overflowing
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
-Compared = tuple[dict[str, TensorError], bool]
-
 
 def error(name: str, *, over: bool) -> TensorError:
     return TensorError(
@@ -41,7 +39,7 @@ class Runtime:
         self.over, self.most, self.refused = over, shows_up_to, refused
         self.copies: list[int] = []
 
-    def compared(self, pairs: Sequence[TensorPair]) -> Compared:
+    def compared(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
         names = [one.reference for one in pairs]
         self.copies.append(len(names))
         if self.refused in names:
@@ -120,7 +118,7 @@ def test_a_search_without_common_tensors_or_builds_ends(search) -> None:
     assert "operator" not in shown  # no table of nothing
 
     class Broken(Runtime):
-        def compared(self, pairs: Sequence[TensorPair]) -> Compared:
+        def compared(self, pairs: Sequence[TensorPair]) -> tuple[dict[str, TensorError], bool]:
             self.copies.append(len(pairs))
             raise BackendError("building net", why="no GPU")
 

@@ -10,10 +10,12 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_copies import ModelLink, read_links
 from enginescope.services.suites.models import fetch
 
@@ -43,9 +45,30 @@ class Served:
         self.url = ""
 
 
+class Quiet(BaseHTTPRequestHandler):
+    """A handler that prints nothing."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def running(handler: type[Quiet]) -> Iterator[str]:
+    """Run a server; give its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @contextmanager
 def served(what: Served) -> Iterator[Served]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             asked = self.headers.get("Range")
             what.asked.append(asked)
@@ -75,19 +98,8 @@ def served(what: Served) -> Iterator[Served]:
             with suppress(ConnectionError):  # it may be refused at its beginning
                 self.wfile.write(body if what.cut_after is None else body[: what.cut_after])
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    what.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with running(Handler) as what.url:
         yield what
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def link(what: Served, file: str = "net.onnx", *, sha256: str | None = None) -> ModelLink:
@@ -98,6 +110,10 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def fetched(folder: Path) -> bytes:
+    return (folder / "net" / "net.onnx").read_bytes()
+
+
 def test_it_is_checked_kept_and_not_asked_for_again(tmp_path) -> None:
     told = []
     with served(Served(BODY)) as what:
@@ -105,12 +121,10 @@ def test_it_is_checked_kept_and_not_asked_for_again(tmp_path) -> None:
         again = fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None]
     assert (first.was_there, again.was_there) == (False, True)
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
     assert told[-1] == (len(BODY), len(BODY))
-    assert sorted(one.name for one in (tmp_path / "net").iterdir()) == [
-        ".net.onnx.sha256",
-        "net.onnx",
-    ]
+    assert fetched(tmp_path) == BODY
+    names = sorted(one.name for one in (tmp_path / "net").iterdir())
+    assert names == [".net.onnx.sha256", "net.onnx"]
 
 
 @pytest.fixture(autouse=True)
@@ -123,16 +137,13 @@ def test_what_is_cut_off_and_a_busy_server_are_asked_again(tmp_path) -> None:
         what.cut_after = 300_000
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, *(f"bytes={300_000 * at}-" for at in (1, 2, 3))]
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    assert fetched(tmp_path) == BODY
     with served(Served(BODY)) as what:
-        what.error = 503
-        with pytest.raises(UsageError, match="503"):
-            fetch(link(what), tmp_path / "busy")
-        assert len(what.asked) == 6
-        what.error = 404
-        with pytest.raises(UsageError, match="404"):
-            fetch(link(what), tmp_path / "busy")
-        assert len(what.asked) == 7
+        for what.error, hint, count in ((503, "resumes", 6), (404, "correct the link", 7)):
+            with pytest.raises(UsageError, match=f"the server returned {what.error}") as caught:
+                fetch(link(what), tmp_path / "busy")
+            assert hint in (caught.value.hint or "")
+            assert len(what.asked) == count
 
 
 def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
@@ -145,14 +156,14 @@ def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
         what.cut_after = None
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, "bytes=300000-"]
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    assert fetched(tmp_path) == BODY
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_a_body_in_chunks(tmp_path, is_whole) -> None:
     """Without a length, the last chunk alone says that it is whole."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -166,45 +177,28 @@ def test_a_body_in_chunks(tmp_path, is_whole) -> None:
                 self.wfile.write(b"0\r\n\r\n")
             self.close_connection = True
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        what = Served(BODY)
-        what.url = f"http://127.0.0.1:{server.server_port}"
+    what = Served(BODY)
+    with running(Handler) as what.url:
         if is_whole:
             fetch(link(what, sha256=sha(BODY)), tmp_path)
-            assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+            assert fetched(tmp_path) == BODY
         else:
             with pytest.raises(UsageError, match="cut off"):
                 fetch(link(what), tmp_path)
-        server.shutdown()
 
 
 def test_it_goes_through_the_proxy_of_the_environment(tmp_path, monkeypatch) -> None:
     with served(Served(BODY)) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url.replace("http://", f"http://me:{SECRET}@"))
         monkeypatch.setenv("no_proxy", "other.example")
-        far = ModelLink(
-            url="http://far.example/net.onnx", name="net", file="net.onnx", sha256=None, line=1
-        )
+        far = replace(link(proxy), url="http://far.example/net.onnx")
         fetch(far, tmp_path)
         assert proxy.authorization is not None
         monkeypatch.setenv("no_proxy", "far.example")
         with pytest.raises(UsageError) as caught:
             fetch(far, tmp_path / "other")
     assert SECRET not in str(caught.value)
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
-
-
-@pytest.mark.parametrize(("code", "hint"), [(404, "correct the link"), (503, "resumes")])
-def test_what_the_server_does_not_give(tmp_path, code, hint) -> None:
-    with served(Served(BODY)) as what:
-        what.error = code
-        with pytest.raises(UsageError, match=f"the server returned {code}") as caught:
-            fetch(link(what), tmp_path)
-    assert hint in (caught.value.hint or "")
+    assert fetched(tmp_path) == BODY
 
 
 @pytest.mark.parametrize("other", ["changed", "no ranges", "no tag"])
@@ -218,17 +212,17 @@ def test_where_it_cannot_go_on_it_begins_anew(tmp_path, other) -> None:
         if other == "changed":
             what.tag = '"v1"'
         fetch(link(what, sha256=sha(BODY)), tmp_path)
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    assert fetched(tmp_path) == BODY
 
 
 def test_whole_but_unchecked_when_it_was_killed(tmp_path) -> None:
+    home = tmp_path / "net"
+    home.mkdir()
+    (home / ".net.onnx.part").write_bytes(BODY)
+    (home / ".net.onnx.part.etag").write_text('"v1"')
     with served(Served(BODY)) as what:
-        home = tmp_path / "net"
-        home.mkdir()
-        (home / ".net.onnx.part").write_bytes(BODY)
-        (home / ".net.onnx.part.etag").write_text('"v1"')
         fetch(link(what, sha256=sha(BODY)), tmp_path)
-    assert (home / "net.onnx").read_bytes() == BODY
+    assert fetched(tmp_path) == BODY
 
 
 def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
@@ -236,17 +230,12 @@ def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
         with pytest.raises(UsageError, match="SHA-256") as caught:
             fetch(link(what, sha256="0" * 64), tmp_path)
         assert sha(BODY) in str(caught.value)
-        assert not list((tmp_path / "net").glob("*.onnx"))
+        assert list((tmp_path / "net").iterdir()) == []
         fetch(link(what, sha256=sha(BODY)), tmp_path)
 
 
-def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
-    with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
-        fetch(link(what, sha256="0" * 64), tmp_path)
-    assert list((tmp_path / "net").iterdir()) == []
-
-
-def packed(names: dict[str, bytes], kind: str) -> bytes:
+def packed(names: dict[str, bytes | str], kind: str) -> bytes:
+    """Return an archive of files; a text is where a link leads."""
     stream = io.BytesIO()
     if kind == "zip":
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -256,8 +245,12 @@ def packed(names: dict[str, bytes], kind: str) -> bytes:
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
         for name, data in names.items():
             info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
+            if isinstance(data, str):
+                info.type, info.linkname = tarfile.SYMTYPE, data
+                archive.addfile(info)
+            else:
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
     return stream.getvalue()
 
 
@@ -269,25 +262,13 @@ def test_archives_are_taken_out_and_cannot_write_elsewhere(tmp_path, kind) -> No
         assert fetch(link(what, f"net.{kind}"), tmp_path).was_there
     assert (tmp_path / "net" / "net" / "model.onnx").read_bytes() == b"onnx"
     assert not list(tmp_path.rglob(f"*.{kind}"))
-    with (
-        served(Served(packed({"../../evil.onnx": b"x"}, kind))) as what,
-        pytest.raises(FormatError),
-    ):
+    evil = Served(packed({"../../evil.onnx": b"x"}, kind))
+    with served(evil) as what, pytest.raises(FormatError):
         fetch(link(what, f"net.{kind}"), tmp_path / "zoo")
     assert not list(tmp_path.rglob("evil*"))
-
-
-def test_links_in_an_archive_are_refused(tmp_path) -> None:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
-        info = tarfile.TarInfo("model.onnx")
-        info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        archive.addfile(info)
-    with (
-        served(Served(stream.getvalue())) as what,
-        pytest.raises(FormatError, match="a link or a device"),
-    ):
-        fetch(link(what, "net.tar.gz"), tmp_path)
+    linked = Served(packed({"model.onnx": "/etc/passwd"}, "tar.gz"))
+    with served(linked) as what, pytest.raises(FormatError, match="a link or a device"):
+        fetch(link(what, "net.tar.gz"), tmp_path / "linked")
 
 
 def test_no_server_and_a_folder_that_cannot_be_written_are_named(tmp_path) -> None:
@@ -330,32 +311,28 @@ def test_a_redirect_to_no_address_is_refused_without_its_password(tmp_path) -> N
 
 
 def test_a_redirect_to_http_is_followed(tmp_path) -> None:
-    with (
-        served(Served(BODY)) as target,
-        served(Served(b"", redirect=f"{target.url}/other.onnx")) as what,
-    ):
-        fetch(link(what, sha256=sha(BODY)), tmp_path)
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+    with served(Served(BODY)) as target:
+        other = Served(b"", redirect=f"{target.url}/other.onnx")
+        with served(other) as what:
+            fetch(link(what, sha256=sha(BODY)), tmp_path)
+    assert fetched(tmp_path) == BODY
 
 
 @pytest.mark.parametrize("is_announced", [True, False])
-def test_more_than_the_disk_has_is_refused(tmp_path, monkeypatch, is_announced) -> None:
-    free = shutil.disk_usage(tmp_path)._replace(free=1 << 18)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: free)
-    with (
-        served(Served(BODY, is_announced=is_announced)) as what,
-        pytest.raises(UsageError, match="larger than"),
-    ):
-        fetch(link(what), tmp_path)
-    assert sum(one.stat().st_size for one in (tmp_path / "net").iterdir()) <= 1 << 18
-
-
-def test_what_just_fits_on_the_disk_is_fetched(tmp_path, monkeypatch) -> None:
-    free = shutil.disk_usage(tmp_path)._replace(free=len(BODY))
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: free)
-    with served(Served(BODY)) as what:
-        fetch(link(what), tmp_path)
-    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+def test_what_just_fits_on_the_disk_is_fetched_and_no_more(
+    tmp_path, monkeypatch, is_announced
+) -> None:
+    usual = shutil.disk_usage(tmp_path)
+    for free in (1 << 18, len(BODY)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usual._replace(free=free))
+        with served(Served(BODY, is_announced=is_announced)) as what:
+            if free == len(BODY):
+                fetch(link(what), tmp_path)
+                assert fetched(tmp_path) == BODY
+                continue
+            with pytest.raises(UsageError, match="larger than"):
+                fetch(link(what), tmp_path)
+        assert sum(one.stat().st_size for one in (tmp_path / "net").iterdir()) <= free
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])

@@ -8,6 +8,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
+from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.fleet.machines import REMOTE_CELL, packed_task, unpacked_returned
 from enginescope.services.suites import remote_cell
@@ -24,21 +25,18 @@ def nothing(backend: str = "fake", *, cache: Path | None = None, **more):
 
 
 def test_row_and_runs_of_all_processes_come_back(tmp_path) -> None:
+    def imported(data: bytes) -> Run:
+        (tmp_path / "run.zip").write_bytes(data)
+        return Store(tmp_path / "store").import_zip(tmp_path / "run.zip")
+
     asked = nothing(options={"fault": "segfault"}, retries=1)
     found = unpacked_returned(run_remote_cell(packed_task(asked, "suite x")))
     assert found.row.status is CellStatus.CRASHED
     assert (found.row.cell, found.row.attempts, len(found.runs)) == (asked, 2, 2)
-    file = tmp_path / "run.zip"
-    file.write_bytes(found.runs[-1])
-    run = Store(tmp_path / "store").import_zip(file)
+    run = imported(found.runs[-1])
     assert (run.id, run.command) == (found.row.run, "suite x")
     found = unpacked_returned(run_remote_cell(packed_task(nothing(processes=3), None)))
-    store = Store(tmp_path / "store")
-    ids = []
-    for number, data in enumerate(found.runs):
-        file = tmp_path / f"{number}.zip"
-        file.write_bytes(data)
-        ids.append(store.import_zip(file).id)
+    ids = [imported(data).id for data in found.runs]
     assert (found.row.runs, len(set(ids))) == (tuple(ids), 3)
     assert found.row.run in ids
 

@@ -126,6 +126,14 @@ def test_a_database_that_stays_away_loses_nothing(database) -> None:
     assert stream.unsent is None  # only the end of the lease was not sent: it expires
 
 
+def suite_of(file: Path, model: Path, backends: str, iterations: int) -> Path:
+    file.write_text(
+        f'[suite]\nmodels = ["{model}"]\nbackends = [{backends}]\nlayers = false\n'
+        f'[timing]\niterations = {iterations}\nwarmup = "1"\n'
+    )
+    return file
+
+
 def command(database: DatabaseUrl, file: Path) -> list[str]:
     return [sys.executable, "-m", "enginescope", "suite", str(file), "--store", database.secret_url]
 
@@ -145,11 +153,7 @@ def expire(database: DatabaseUrl) -> None:
 @pytest.mark.slow
 def test_a_kill_loses_no_cell_and_another_machine_takes_over(database, tmp_path, convnet) -> None:
     backends = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(LIVE))
-    file = tmp_path / "killed.toml"
-    file.write_text(
-        f'[suite]\nmodels = ["{convnet}"]\nbackends = [{backends}]\nlayers = false\n'
-        '[timing]\niterations = 300\nwarmup = "1"\n'
-    )
+    file = suite_of(tmp_path / "killed.toml", convnet, backends, 300)
     store, words = Store(database), command(database, file)
     first = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=on(tmp_path / "one"))
     wait_for(lambda: len(store.suites.suite_ended("killed")) >= 3, LIMIT_S)
@@ -186,10 +190,6 @@ def test_a_machine_resumes_its_own_suite_at_once(tmp_path, convnet, monkeypatch)
     folder = SuiteFolder(store.suite_home() / SUITES / "again")
     claim = Claim(owner="here (process 1)", token=folder.token(), seconds=900)
     store.suites.put_suite("again", SuiteChange(plan=PLAN, claim=claim))
-    file = tmp_path / "again.toml"
-    file.write_text(
-        f'[suite]\nmodels = ["{convnet}"]\nbackends = ["fake"]\nlayers = false\n'
-        '[timing]\niterations = 10\nwarmup = "1"\n'
-    )
+    file = suite_of(tmp_path / "again.toml", convnet, '"fake"', 10)
     assert main(command(database, file)[3:]) == 0
     assert len(store.suites.suite_ended("again")) == 1

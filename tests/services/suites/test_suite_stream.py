@@ -106,9 +106,7 @@ def test_a_server_goes_away_and_comes_back(machine, team) -> None:
     assert f"server {address}: " in machine.observer.reasons[0]
 
 
-def test_rows_that_no_server_took_are_sent_later(
-    machine, team, tmp_path, monkeypatch, capsys
-) -> None:
+def test_rows_that_no_server_took_are_sent_later(machine, team, monkeypatch, capsys) -> None:
     monkeypatch.setenv("ENGINESCOPE_TOKEN", TOKEN)
     with served(team, **OPEN) as address:
         pass
@@ -140,23 +138,20 @@ def test_a_server_of_the_same_store_has_everything_already(machine) -> None:
     assert (machine.observer.reasons, rows_of(machine.store)) == ([], ["run0"])
 
 
-def test_an_interrupted_session_names_what_was_not_sent(machine, team) -> None:
-    with served(team, **OPEN) as address:
-        pass
+def test_an_interrupted_session_names_what_was_not_sent_and_the_next_sends_it(
+    machine, team
+) -> None:
     warnings: list[str] = []
     machine.observer.warn = warnings.append
-    stream = machine.stream(address)
-    stream.__enter__()
     machine.folder.begin(PLAN)
     machine.measure(0)
+    with served(team, **OPEN) as address:
+        pass
+    stream = machine.stream(address)
+    stream.__enter__()
     stream.__exit__(KeyboardInterrupt, None, None)
     assert warnings == [stream.unsent]
     assert stream.unsent.startswith("at least 1 row is not sent")
-
-
-def test_the_next_session_sends_what_a_kill_has_left(machine, team) -> None:
-    machine.folder.begin(PLAN)
-    machine.measure(0)
     with served(team, **OPEN) as address, machine.stream(address):
         pass
     assert rows_of(team) == ["run0"]
@@ -187,15 +182,11 @@ def test_rows_of_a_lease_that_was_lost_are_sent_all_the_same(machine, team) -> N
     assert "is running it" in machine.observer.reasons[0]
 
 
-def test_a_server_that_refuses_is_known_before_anything_is_measured(machine, team) -> None:
-    with (
-        served(team, Access(token=TOKEN)) as address,
-        pytest.raises(StoreError, match="accepts no runs"),
-    ):
-        machine.stream(address).__enter__()
-
-
 def test_a_run_that_is_refused_holds_up_no_row(machine, team) -> None:
+    """A server that refuses all is known before anything is measured."""
+    closed = pytest.raises(StoreError, match="accepts no runs")
+    with served(team, Access(token=TOKEN)) as address, closed:
+        machine.stream(address).__enter__()
     taking = Taking(is_on=True, most_bytes=100)
     with served(team, Access(token=TOKEN), taking) as address, machine.stream(address) as stream:
         machine.folder.begin(PLAN)

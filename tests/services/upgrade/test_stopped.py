@@ -15,7 +15,7 @@ from enginescope.services.upgrade.remaining import TimeLeft
 from enginescope.services.upgrade.stacks import StackRunner
 from enginescope.store.archive import Store
 from tests.plants.in_process import workers_in_process
-from tests.services.upgrade.test_upgrade import Planted
+from tests.services.test_tune import Planted
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: Each stack has its own, neither of which this Python has.
@@ -27,7 +27,7 @@ class Stop:
 
     def __init__(self, monkeypatch, at: int | None, error: BaseException) -> None:
         self.at, self.count, self._error = at, 0, error
-        runs = Planted()
+        runs = Planted(lambda _job: 2.0, noise=0.003)
         collect = StackRunner.collect_outputs
 
         def collected(runner, *given):

@@ -19,10 +19,10 @@ from enginescope.services.upgrade import checks
 from enginescope.services.upgrade.checks import library_memory
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.stacks import StackRunner, parse_stack, with_versions
-from enginescope.store.archive import Store
-from tests.analysis.in_turn import crashed, process
+from enginescope.store.archive import RunKeeper, Store
 from tests.plants.in_process import workers_in_process
 from tests.runner.fleet.test_docker_fleet import docker
+from tests.services.test_tune import Planted
 
 __all__ = ["docker"]
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -30,31 +30,18 @@ OLD, NEW = "old", "new"
 USUAL_OUTPUTS = StackRunner.collect_outputs
 
 
-class Planted:
-    """Runs with planted medians in place of measured ones; counts what was timed."""
-
-    def __init__(self, seed: int = 0, slowdown: float = 1.0, *, fails: str | None = None) -> None:
-        self.timed: list[str] = []
-        self._draw = np.random.default_rng(seed)
-        self._slowdown, self._fails = slowdown, fails
-
-    def __call__(self, jobs, sink, *, command=None, watcher=None):
-        (job,) = jobs
-        stack = job.backend.environment
-        self.timed.append(stack)
-        median = 2.0 * (1 + 0.003 * self._draw.standard_normal())
-        median *= self._slowdown if stack == NEW else 1.0
-        run = process(median, n=50, seed=len(self.timed), job=job)
-        if stack == self._fails:
-            run = crashed(run)
-        sink(run)
-        return (run,)
-
-
 @pytest.fixture
 def planted(monkeypatch):
-    def plant(**how) -> Planted:
-        runs = Planted(**how)
+    """A function that plants medians: 2 ms, and `slowdown` times as much in the new stack."""
+
+    def plant(seed: int = 0, slowdown: float = 1.0, fails: str | None = None) -> Planted:
+        def level(job: Job) -> float:
+            return 2.0 * (slowdown if job.backend.environment == NEW else 1.0)
+
+        def is_failing(job: Job) -> bool:
+            return job.backend.environment == fails
+
+        runs = Planted(level, fails=is_failing, noise=0.003, seed=seed)
         monkeypatch.setattr(StackRunner, "run_jobs", lambda _, *jobs, **more: runs(*jobs, **more))
         return runs
 
@@ -104,7 +91,8 @@ def test_the_same_stack_twice_is_safe(convnet, tmp_path, planted) -> None:
     assert [(row.metric, row.reason) for row in model.rows[:1]] == [("outputs", "identical")]
     assert model.evidence is EvidenceLevel.INTERLEAVED
     assert model.reference == f"{convnet.name} · ort-cpu in this Python"
-    assert runs.timed.count(OLD) == runs.timed.count(NEW) == len(model.old)
+    timed = [job.backend.environment for job in runs.jobs]
+    assert timed.count(OLD) == timed.count(NEW) == len(model.old)
     assert Store(tmp_path / "store").load(model.new[0]).tags == (f"cmp-{model.comparison}",)
     report = upgraded(convnet, tmp_path, reference="ort-cpu@old")
     assert report.models[0].reference == f"{convnet.name} · ort-cpu in old"
@@ -112,8 +100,9 @@ def test_the_same_stack_twice_is_safe(convnet, tmp_path, planted) -> None:
 
 
 @pytest.mark.parametrize("slowdown", [1.0, 1.03])
-def test_twenty_upgrades(convnet, tmp_path, planted, same_outputs, slowdown) -> None:
+def test_twenty_upgrades(convnet, planted, same_outputs, monkeypatch, tmp_path, slowdown) -> None:
     """A/A is wrong in at most 1 of 20; a slowdown of 3 % is found in at least 19."""
+    monkeypatch.setattr(RunKeeper, "keep", lambda *_: None)
     worse = 0
     for seed in range(20):
         planted(seed=seed, slowdown=slowdown)
@@ -134,7 +123,7 @@ def test_nothing_of_wrong_outputs_is_timed(convnet, tmp_path, planted, monkeypat
     report = upgraded(convnet, tmp_path)  # an old stack that is wrong is no baseline
     assert report.models[0].rows[0].reason == "old-fails"
     assert report.kind is UpgradeKind.INCONCLUSIVE
-    assert not runs.timed
+    assert not runs.jobs
 
 
 def test_nondeterminism_is_not_drift(convnet, tmp_path, planted, monkeypatch) -> None:
@@ -170,17 +159,11 @@ def test_a_backend_without_outputs_has_no_win(convnet, tmp_path, planted) -> Non
     assert report.models[0].evidence is EvidenceLevel.INTERLEAVED
 
 
-def test_each_round_builds_both_engines(convnet, tmp_path, monkeypatch) -> None:
-    rebuilds, runs = [], Planted()
-
-    def run_jobs(_self, jobs, sink, **more):
-        rebuilds.append(jobs[0].rebuild)
-        return runs(jobs, sink, **more)
-
-    monkeypatch.setattr(StackRunner, "run_jobs", run_jobs)
+def test_each_round_builds_both_engines(convnet, tmp_path, planted) -> None:
+    runs = planted()
     upgraded(convnet, tmp_path, builds=8)
-    assert len(rebuilds) >= 16
-    assert all(rebuilds)
+    assert len(runs.jobs) >= 16
+    assert all(job.rebuild for job in runs.jobs)
 
 
 @pytest.mark.parametrize(
