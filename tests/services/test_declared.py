@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 
@@ -91,9 +91,7 @@ def test_the_signature_and_the_documentation_are_those_of_the_fields() -> None:
     assert lines[0] == "Return the request."
 
 
-@pytest.mark.parametrize(
-    ("name", "flag"), [("count", "--count"), ("gain_pct", "--gain"), ("max_time_s", "--max-time")]
-)
-def test_a_flag_is_the_name_without_its_unit(name: str, flag: str) -> None:
-    fields: dict[str, Any] = {one.name: one for one in declared(Request)}
-    assert fields[name].flag == flag
+def test_a_flag_is_the_name_without_its_unit() -> None:
+    flags = {one.name: one.flag for one in declared(Request)}
+    known = {"count": "--count", "gain_pct": "--gain", "max_time_s": "--max-time"}
+    assert flags.items() >= known.items()

@@ -64,7 +64,7 @@ def test_layers_are_a_rung_where_they_may_have_times_of_the_device(backend, keys
     assert ladder.ways[0].profiles is (KEYS.LAYERS in keys)
 
 
-@pytest.mark.parametrize("version", loading.VERSIONS)
+@pytest.mark.parametrize("version", loading.VERSIONS[::2])
 def test_tensorrt_from_its_layers_to_streams(perceptron, tmp_path, version) -> None:
     with loading.loaded(version):
         found = climbed(perceptron, tmp_path, on="trt")

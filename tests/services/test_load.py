@@ -153,17 +153,6 @@ def test_a_search_goes_on_from_its_stored_runs(model: Path, tmp_path: Path) -> N
     assert {row.id for row in rows} == {trial.run for trial in again.trials}
 
 
-def test_repeats_have_seeds_of_their_own(model: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    with workers_in_process():
-        report = es.load(
-            model, on=ON, rate=100, queries=5, repeats=3, workload=QUICK, data="none", store=store
-        )
-    runs = [Store(store).load(trial.run) for trial in report.trials]
-    assert [run.job.load.seed for run in runs] == [0, 1, 2]
-    assert len({run.turn.comparison for run in runs}) == 1
-
-
 @pytest.mark.parametrize("scenario", ["single-stream", "multi-stream", "server", "offline"])
 def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
     more = {"scenario": scenario, "queries": 20, "samples_per_query": 3, "workload": QUICK}
@@ -246,10 +235,18 @@ def test_an_engine_is_served_by_several_workers(tmp_path: Path) -> None:
     assert run.job.workload.mode.in_flight is None
 
 
-def test_a_backend_that_issues_requests_by_itself_is_refused(model, monkeypatch) -> None:
-    monkeypatch.setattr(FakeBackend, "execute", lambda *_arguments: Measured())
-    with workers_in_process(), pytest.raises(errors.UnsupportedError, match="a load test on fake"):
-        es.load(model, on="fake", rate=100, queries=3)
+def test_repeats_have_seeds_of_their_own(model: Path, tmp_path: Path, monkeypatch) -> None:
+    """And a backend that issues requests by itself is refused."""
+    store = tmp_path / "store"
+    more = {"rate": 100, "queries": 5, "repeats": 3, "workload": QUICK, "data": "none"}
+    with workers_in_process():
+        report = es.load(model, on=ON, store=store, **more)
+        monkeypatch.setattr(FakeBackend, "execute", lambda *_arguments: Measured())
+        with pytest.raises(errors.UnsupportedError, match="a load test on fake"):
+            es.load(model, on="fake", rate=100, queries=3)
+    runs = [Store(store).load(trial.run) for trial in report.trials]
+    assert [run.job.load.seed for run in runs] == [0, 1, 2]
+    assert len({run.turn.comparison for run in runs}) == 1
 
 
 def steps_of(first: float, met: float, missed: float) -> dict[LoadKind, list[float]]:

@@ -127,10 +127,14 @@ def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> Non
     assert not (tmp_path / "store" / SPREADS.file).exists()
 
 
-def test_a_maximum_time_makes_fewer_builds_and_processes(convnet, tmp_path, planted) -> None:
+def test_a_spread_that_cannot_be_recorded_is_told(convnet, tmp_path, planted) -> None:
+    """And a maximum time makes fewer builds and processes."""
     planted()
-    report = held(convnet, tmp_path, builds=9, processes=9, max_time_s=1e-3)
-    assert (len(report.builds), report.processes) == (3, 2)
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / SPREADS.file).write_text("{")
+    with pytest.warns(UserWarning, match="not recorded"):
+        report = held(convnet, tmp_path, builds=9, processes=9, max_time_s=1e-3)
+    assert (report.is_recorded, len(report.builds), report.processes) == (False, 3, 2)
 
 
 def held_by_service(model: Path, folder: Path, *, continues: bool = False, observer=None):
@@ -221,12 +225,3 @@ def test_a_built_engine_and_another_backends_timing_cache_are_refused(tmp_path, 
         held(tmp_path / "net.engine", tmp_path)
     with pytest.raises(UsageError, match="only trt reads one"):
         held(convnet, tmp_path, timing_cache=tmp_path / "net.cache")
-
-
-def test_a_spread_that_cannot_be_recorded_is_told(convnet, tmp_path, planted) -> None:
-    planted()
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / SPREADS.file).write_text("{")
-    with pytest.warns(UserWarning, match="not recorded"):
-        report = held(convnet, tmp_path, builds=3, processes=2)
-    assert not report.is_recorded

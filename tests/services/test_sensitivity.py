@@ -163,12 +163,18 @@ def test_a_round_that_the_time_cuts_off_does_not_count(tmp_path, planted, monkey
     assert (report.evidence, report.rounds, report.baseline_ms) == (None, 0, None)
 
 
-def test_a_crashing_model_is_a_failure_and_no_figure(tmp_path, planted) -> None:
+def test_a_crashing_model_is_a_failure_and_another_precision_refused(tmp_path, planted) -> None:
     planted(lambda _job: 1.0)._fails = lambda job: kept_nodes(job) == 0
     report = measured(chain(tmp_path / "net.onnx"), rounds=3)
     assert report.whole.time is None
     assert "died of SIGSEGV" in report.whole.why
     assert report.cumulative[1].time is not None
+    half = tmp_path / "half.onnx"
+    convert(tmp_path / "net.onnx", half, Fp16Options())
+    with pytest.raises(UsageError, match="holds fp16"):
+        measured(half)
+    with pytest.raises(UsageError, match="is an engine"):
+        measured(tmp_path / "net.engine")
 
 
 @pytest.mark.parametrize(
@@ -187,15 +193,6 @@ def test_what_cannot_be_measured(tmp_path, more, error, message) -> None:
     with pytest.raises(error) as raised:
         measured(chain(tmp_path / "net.onnx"), **more)
     assert message in f"{raised.value} {raised.value.hint}"
-
-
-def test_a_model_in_another_precision_is_refused(tmp_path) -> None:
-    half = tmp_path / "half.onnx"
-    convert(chain(tmp_path / "net.onnx"), half, Fp16Options())
-    with pytest.raises(UsageError, match="holds fp16"):
-        measured(half)
-    with pytest.raises(UsageError, match="is an engine"):
-        measured(tmp_path / "net.engine")
 
 
 def _flow(*names: str) -> OnnxFlow:

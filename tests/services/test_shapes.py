@@ -36,7 +36,8 @@ def in_thirds(path: Path, dims: list[int | str]) -> Path:
 
 
 def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp_path) -> None:
-    report = swept(perceptron, tmp_path, batch=(8, 1, 2), gain_pct=5)
+    more = {"visits": 2, "requests": 5, "store": tmp_path / "store"}
+    report = es.shapes(perceptron, batch=(8, 1, 2), gain_pct=5, rounds=3, **more)
     assert [level.label for level in report.levels] == ["1", "2", "8"]
     assert report.measured == report.levels
     assert all(level.interval and level.processes == 3 for level in report.levels)
@@ -149,14 +150,6 @@ def test_mistakes_are_named(perceptron, tmp_path, asked, words) -> None:
     with pytest.raises(es.EnginescopeError) as caught:
         swept(perceptron, tmp_path, **asked)
     assert words in str(caught.value)
-
-
-def test_workers_are_processes_of_their_own(perceptron, undisturbed, tmp_path) -> None:
-    more = {"visits": 2, "requests": 4, "store": tmp_path / "store"}
-    report = es.shapes(perceptron, batch=(1, 2), rounds=3, **more)
-    assert report.rounds == 3
-    assert [level.processes for level in report.levels] == [3, 3]
-    assert report.cost("again") is not None
 
 
 def test_sizes_are_read_and_others_refused() -> None:

@@ -81,18 +81,16 @@ def test_depth_while_timing(tmp_path, number) -> None:
 
 def test_inputs_of_stored_runs_stay_and_without_one_no_folder(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"a")
-    kept = SavedInputs(tmp_path / "inputs")
-    for number in (1, 2, 3):
-        kept.keep(number, tmp_path / "a")
-    kept.drop_but(1)
-    assert [one.name for one in (tmp_path / "inputs").iterdir()] == ["1.npz"]
-    later = SavedInputs(tmp_path / "inputs")
-    for number in (1, 2):
-        later.keep(number, tmp_path / "a")
-    later.drop_but(0)  # the first is of an earlier run
-    assert [one.name for one in (tmp_path / "inputs").iterdir()] == ["1.npz"]
-    none = SavedInputs(tmp_path / "none")
-    none.drop_but(0)
-    none.keep(1, tmp_path / "a")
-    none.drop_but(0)
-    assert not (tmp_path / "none").exists()
+
+    def left(folder: Path, numbers: tuple[int, ...], *, stored: int) -> list[str] | None:
+        saved = SavedInputs(folder)
+        for number in numbers:
+            saved.keep(number, tmp_path / "a")
+        saved.drop_but(stored)
+        return [one.name for one in folder.iterdir()] if folder.exists() else None
+
+    inputs = tmp_path / "inputs"
+    assert left(inputs, (1, 2, 3), stored=1) == ["1.npz"]
+    assert left(inputs, (1, 2), stored=0) == ["1.npz"]  # the first is of an earlier run
+    assert left(tmp_path / "none", (), stored=0) is None
+    assert left(tmp_path / "none", (1,), stored=0) is None

@@ -156,14 +156,14 @@ def test_what_is_decided_is_shown_and_not_measured_again(store, played, convnet,
     assert shown.out == before
 
 
-def test_the_threshold_it_was_started_with_is_kept(store, played, convnet, capsys) -> None:
-    played.interrupted_after = 10
-    command = ["bench", str(convnet), *two(), "--compare", "--threshold", "4"]
-    main(command)
-    played.interrupted_after = None
-    capsys.readouterr()
-    main(["compare", comparison_in(store), "--continue", "--json"])
-    assert json.loads(capsys.readouterr().out)["measured"]["threshold_pct"] == 4
+def test_the_threshold_is_kept_and_a_round_that_was_cut_off_is_not(store, played, convnet) -> None:
+    played.interrupted_after = 5
+    main(["bench", str(convnet), *two(230), "--compare", "--threshold", "4"])
+    played.interrupted_after, played.noise = None, 0.002
+    found = es.continue_comparison(comparison_in(store))
+    assert found.verdict.estimate.n_a == 8
+    assert asked_at(store) == list(range(9))
+    assert (found.verdict.kind.value, found.threshold_pct) == ("slower", 4)
 
 
 def test_bench_continues_the_newest_comparison_of_its_jobs(store, played, convnet, capsys) -> None:
@@ -178,16 +178,6 @@ def test_bench_continues_the_newest_comparison_of_its_jobs(store, played, convne
     assert all(set(row.tags) == {tag, "mine"} for row in rows)
     assert len(rows) == len(played.jobs)
     assert [one.layer_profile for one in played.jobs[:3]] == [True, True, False]
-
-
-def test_a_round_that_was_cut_off_does_not_count(store, played, convnet) -> None:
-    played.interrupted_after = 5
-    main(["bench", str(convnet), *two(230), "--compare"])
-    played.interrupted_after, played.noise = None, 0.002
-    found = es.continue_comparison(comparison_in(store))
-    assert found.verdict.estimate.n_a == 8
-    assert asked_at(store) == list(range(9))
-    assert found.verdict.kind.value == "slower"
 
 
 @pytest.fixture

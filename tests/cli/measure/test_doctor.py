@@ -74,11 +74,17 @@ def test_options_of_one_measurement_are_refused_in_another(verb, arguments, why)
     assert why in err
 
 
-def test_what_is_missing_comes_with_the_way_to_get_it() -> None:
+def test_what_is_missing_comes_with_the_way_to_get_it(monkeypatch, capsys) -> None:
     found = doctor()
     for part in (*found.backends, *found.extras):
         assert part.usable or part.hint
-    assert {one.name for one in doctor().extras} == set(PROJECT["project"]["optional-dependencies"])
+    assert {one.name for one in found.extras} == set(PROJECT["project"]["optional-dependencies"])
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(capabilities, "is_installed", lambda _: False)
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    for name in capabilities.EXTRAS:
+        assert f"pip install 'enginescope[{name}]'\n" in shown  # which can be copied
 
 
 @pytest.mark.parametrize(
@@ -96,12 +102,3 @@ def test_the_extra_of_a_cuda_is_there_with_its_bindings(monkeypatch, version, th
     found = [capabilities._extra(one) for one in ("trt", "cu12", "cu13")]
     assert {one.name for one in found if one.usable} == there
     assert all(one.usable or one.hint == f"pip install 'enginescope[{one.name}]'" for one in found)
-
-
-def test_what_is_to_be_installed_can_be_copied(monkeypatch, capsys) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(capabilities, "is_installed", lambda _: False)
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    for name in capabilities.EXTRAS:
-        assert f"pip install 'enginescope[{name}]'\n" in shown

@@ -439,25 +439,18 @@ def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> Non
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("in_process")
-def test_a_zoo_in_two_precisions_with_two_planted_cells(tmp_path, convnet) -> None:
-    """The nine light topologies."""
-    pytest.importorskip("onnx")
+def test_the_nine_light_topologies_in_two_precisions(tmp_path) -> None:
     file = tmp_path / "zoo.toml"
     file.write_text(
         '[suite]\nmodels = ["onnx:light"]\n'
         'backends = ["ort-cpu", "ort-cpu:fp16"]\nlayers = false\n'
-        'timeout = "60s"\nmemory_limit = "700MiB"\n[timing]\niterations = 1\nwarmup = 0\n'
-        + planted(convnet, "segfault", "memory")
+        "[timing]\niterations = 1\nwarmup = 0\n"
     )
-    assert main(["suite", "--store", str(tmp_path), str(file)]) == 3
+    assert main(["suite", "--store", str(tmp_path), str(file)]) == 0
     made = rows(tmp_path / "suites" / "zoo")
-    by_status = {one["cell"]["model"]: one["status"] for one in made}
-    assert by_status["segfault"] == "crashed"
-    assert by_status["memory"] == "out_of_memory"
-    light = [one for one in made if one["cell"]["model"].startswith("light_")]
-    assert len(light) == 18
-    assert {one["status"] for one in light} == {"ok"}
-    assert {one["cell"]["job"]["backend"]["precision"] for one in light} == {None, "fp16"}
+    assert len(made) == 18
+    assert {one["status"] for one in made} == {"ok"}
+    assert {one["cell"]["job"]["backend"]["precision"] for one in made} == {None, "fp16"}
 
 
 def test_a_full_store_ends_the_suite_and_loses_no_figure(tmp_path, monkeypatch, capsys) -> None:

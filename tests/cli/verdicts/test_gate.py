@@ -41,7 +41,7 @@ def document(capfdbinary, *arguments: str) -> dict:
     return json.loads(capfdbinary.readouterr().out)
 
 
-def test_exactly_the_rows_that_matter(store, capsys) -> None:
+def test_exactly_the_rows_that_matter_unless_all_are_asked_for(store, capsys) -> None:
     assert main(["gate", "--baseline", "main", "head"]) == 1
     shown = capsys.readouterr().out
     lines = shown.splitlines()
@@ -51,6 +51,27 @@ def test_exactly_the_rows_that_matter(store, capsys) -> None:
     assert first[2:] == ["regression", "new failure", "improvement", "mean"]
     assert "same.onnx" not in shown
     assert "1 improvement, 1 without regression" in " ".join(shown.split())
+    main(["gate", "--baseline", "main", "head", "--all"])
+    assert "same.onnx" in capsys.readouterr().out
+    one, other = (store.rows(tag=tag, model="same")[0].id for tag in ("main", "head"))
+    assert main(["gate", "--baseline", one, other]) == 1
+    assert "I-ASSUMED-SCATTER" in capsys.readouterr().out
+
+
+def test_without_current_runs_the_newer_ones_are_taken(store, capsys) -> None:
+    assert main(["gate", "--baseline", "main", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["passed"], found["jobs"]) == (False, 4)
+    assert found["counts"]["regression"] == 1
+    assert main(["gate", "--baseline", "head"]) == 2
+    assert "none that is newer" in capsys.readouterr().err
+    for name in NAMES:
+        save(store, "again", processes(4.0, of=job(f"{name}.onnx"), first=30))
+    assert main(["gate", "--baseline", "main", "again"]) == 0  # a set that holds
+    shown = capsys.readouterr().out
+    assert shown.startswith("gate passed: no regression in 4 metrics\n")
+    assert "same.onnx" in shown
+    assert "limit 2 %" in shown
 
 
 def test_files_of_every_kind(store, tmp_path, capsys) -> None:
@@ -86,32 +107,6 @@ def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:
     inside = str(store.runs_folder / store.rows(tag="head")[0].id)
     main(["gate", "--baseline", str(store.runs_folder), inside])  # a folder's is skipped
     assert f"skipped: {store.runs_folder / damaged}" in capsys.readouterr().err
-
-
-def test_all_lists_the_rest(store, capsys) -> None:
-    main(["gate", "--baseline", "main", "head", "--all"])
-    assert "same.onnx" in capsys.readouterr().out
-    one = store.rows(tag="main", model="same")[0].id
-    assert main(["gate", "--baseline", one, store.rows(tag="head", model="same")[0].id]) == 1
-    assert "I-ASSUMED-SCATTER" in capsys.readouterr().out
-
-
-def test_without_current_runs_the_newer_ones_are_taken(store, capfdbinary) -> None:
-    found = document(capfdbinary, "--baseline", "main")
-    assert (found["passed"], found["jobs"]) == (False, 4)
-    assert found["counts"]["regression"] == 1
-    assert main(["gate", "--baseline", "head"]) == 2
-    assert b"none that is newer" in capfdbinary.readouterr().err
-
-
-def test_a_set_that_holds(store, capsys) -> None:
-    again = (run for name in NAMES for run in processes(4.0, of=job(f"{name}.onnx"), first=30))
-    save(store, "again", again)
-    assert main(["gate", "--baseline", "main", "again"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("gate passed: no regression in 4 metrics\n")
-    assert "same.onnx" in shown
-    assert "limit 2 %" in shown
 
 
 def test_the_stores_history_says_how_sessions_differ(store, capfdbinary) -> None:

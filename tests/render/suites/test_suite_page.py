@@ -8,14 +8,7 @@ from enginescope.core.record import replace
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus
 from enginescope.render.base.text import as_text, stacked
-from enginescope.render.suites.suite_answer import (
-    backend_names,
-    cell_text,
-    matrix,
-    options_sentence,
-    suite_tables,
-    weakness_sentence,
-)
+from enginescope.render.suites import suite_answer
 from enginescope.render.suites.suite_page import matrix_table, suite_page
 from tests.suites.made import cell, result, row, timed
 
@@ -56,11 +49,14 @@ def test_how_many_processes_a_cell_has_is_said_where_it_is_not_one() -> None:
     several = result(rows, processes=3)
     for said in ("3 processes a cell", "medians of 3 processes a side", "3 a cell"):
         assert said in body_of(several)
-    assert suite_tables(several)[0].title == "latency (median of 3 processes) and speed-up"
+    assert (
+        suite_answer.suite_tables(several)[0].title
+        == "latency (median of 3 processes) and speed-up"
+    )
     once = suite_page(zoo()).decode()
     assert "processes a cell" not in once
     assert "medians of one process a side" in once
-    assert suite_tables(zoo())[0].title == "latency (median) and speed-up"
+    assert suite_answer.suite_tables(zoo())[0].title == "latency (median) and speed-up"
 
 
 def test_copies_and_advice_are_on_the_page_where_they_apply() -> None:
@@ -89,7 +85,7 @@ def test_the_matrix_has_classes_and_says_what_was_not_asked_for() -> None:
     assert [one.looks for one in grid.columns if one.looks] == [
         (look,) for look in ("best", "far", "slow", "slow", "slowest")
     ]
-    lines = matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
+    lines = suite_answer.matrix(result([timed(cell("a"), 2.0), timed(cell("b", "fake"), 1.0)]))
     asked = [[one.is_asked for one in line.cells] for line in lines]
     assert asked == [[True, False], [False, True]]
 
@@ -97,15 +93,15 @@ def test_the_matrix_has_classes_and_says_what_was_not_asked_for() -> None:
 def test_what_weakens_figures_is_said_and_marked() -> None:
     loud = timed(cell("a"), 2.0, warnings=("W-LOAD", "W-OUTLIERS"), is_unstable=True)
     quiet = timed(cell("b"), 2.0, warnings=("W-OUTLIERS",))
-    assert weakness_sentence(result([timed(cell("c"), 1.0)])) is None
-    said = weakness_sentence(result([loud, quiet]))
+    assert suite_answer.weakness_sentence(result([timed(cell("c"), 1.0)])) is None
+    said = suite_answer.weakness_sentence(result([loud, quiet]))
     assert said.startswith("warnings in 2 cells: W-OUTLIERS 2, W-LOAD 1; !: ")
     assert UNSTABLE in said
     grid = matrix_table(result([loud, quiet]), {})
     assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
     assert matrix_table(result([quiet]), {}).columns[-1].meaning == quiet.cell.spec
-    lines = matrix(result([loud, quiet]))
-    assert [cell_text(line.cells[0]) for line in lines] == ["2.00 ms !", "2.00 ms"]
+    lines = suite_answer.matrix(result([loud, quiet]))
+    assert [suite_answer.cell_text(line.cells[0]) for line in lines] == ["2.00 ms !", "2.00 ms"]
 
 
 def test_screens_fit_and_group_what_fails_alike() -> None:
@@ -113,7 +109,7 @@ def test_screens_fit_and_group_what_fails_alike() -> None:
     made = result(
         [row(cell(f"model{at}", one), CellStatus.UNSUPPORTED) for at in range(12) for one in many]
     )
-    tables = suite_tables(made)
+    tables = suite_answer.suite_tables(made)
     grid = next(one for one in tables if one.headers[0] == "model")
     assert grid.title == "status"  # no latency, and no answers were asked for
     assert list(grid.headers[1:]) == many
@@ -139,7 +135,7 @@ def test_reasons_of_one_shape_are_one_line_on_the_screen_and_on_the_page() -> No
     made += [row(cell("a"), CellStatus.TIMED_OUT, reason="did not end within 4 s")]
     made += [row(cell("large", "trt"), CellStatus.TIMED_OUT, reason="did not end within 20 s")]
     suite = result(made)
-    (failing,) = (one for one in suite_tables(suite) if one.headers[0] == "status")
+    (failing,) = (one for one in suite_answer.suite_tables(suite) if one.headers[0] == "status")
     assert [status for status, _ in failing.rows] == ["unsupported", "failed", "timed out"]
     first, _, last = (text for _, text in failing.rows)
     assert first.startswith("ort-cuda, ort-trt · a, net, large\n")
@@ -160,8 +156,8 @@ def tuned():
 
 def test_options_that_backends_share_are_said_once() -> None:
     said = "options of all trt: tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT & builder_optimization"
-    assert options_sentence(tuned()).startswith(said)
-    tables = suite_tables(tuned())
+    assert suite_answer.options_sentence(tuned()).startswith(said)
+    tables = suite_answer.suite_tables(tuned())
     assert tables[0].headers == ("model", "ort-cpu", "trt", "trt:fp16")
     assert tables[1].rows[0][1].startswith("trt:fp16 · a")
     body = html.unescape(body_of(tuned()))
@@ -174,11 +170,11 @@ def test_options_that_backends_share_are_said_once() -> None:
 
 def test_long_backends_go_by_their_name_or_are_shortened() -> None:
     made = result([timed(cell("a", one), 1.0) for one in TUNED[:2]])
-    assert (options_sentence(made) or "").startswith("options of trt: tactic_sources=")
-    assert list(backend_names(made).values()) == ["ort-cpu", "trt?…"]
+    assert (suite_answer.options_sentence(made) or "").startswith("options of trt: tactic_sources=")
+    assert list(suite_answer.backend_names(made).values()) == ["ort-cpu", "trt?…"]
     specs = [f"{TUNED[1]}&timing_cache={name}" for name in ("x" * 40, "y" * 40)]
     made = result([timed(cell("a", one), 1.0) for one in specs])
-    names = list(backend_names(made).values())
+    names = list(suite_answer.backend_names(made).values())
     assert [len(one) for one in names] == [34, 34]
     assert len(set(names)) == 2
 

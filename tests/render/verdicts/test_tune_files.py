@@ -36,31 +36,25 @@ def alternative(number: int, options: str, factor: float, **fields) -> Alternati
 def report(factor: float = 0.9, **fields) -> TuneReport:
     """A search of five, whose leader takes so much of the default's time when confirmed."""
     candidate = [factor * (1 + 0.001 * (at % 2)) * one for at, one in enumerate(BASE)]
-    found = confirmed(BASE, candidate, 1.0)
-    return TuneReport(
-        **{
-            "model": "net.onnx",
-            "metric": "latency",
-            "alternatives": (
-                alternative(0, "", 1.0, state="default"),
-                alternative(2, "?intra_op_num_threads=2", 0.88, state="candidate"),
-                alternative(3, "?intra_op_num_threads=3", 0.9),
-                alternative(
-                    1, "?intra_op_num_threads=1", 1.5, state="dropped", rounds=3, dropped_after=3
-                ),
-                Alternative(
-                    number=4, backend="ort-cpu:fp16", state="wrong", why="outputs: y: too large"
-                ),
-            ),
-            "invalid": (InvalidAlternative(backend="ort-cpu?x=1", why="no option x"),),
-            "candidate": 2,
-            "confirmation": replace(found, seed=1, evidence=EvidenceLevel.BUILDS, comparison="c"),
-            "threshold_pct": 1.0,
-            "rounds": 8,
-            "comparison": "a",
-            **fields,
-        }
+    found, threads = confirmed(BASE, candidate, 1.0), "?intra_op_num_threads="
+    made = TuneReport(
+        model="net.onnx",
+        metric="latency",
+        alternatives=(
+            alternative(0, "", 1.0, state="default"),
+            alternative(2, f"{threads}2", 0.88, state="candidate"),
+            alternative(3, f"{threads}3", 0.9),
+            alternative(1, f"{threads}1", 1.5, state="dropped", rounds=3, dropped_after=3),
+            Alternative(number=4, backend="ort-cpu:fp16", state="wrong", why="outputs: too large"),
+        ),
+        invalid=(InvalidAlternative(backend="ort-cpu?x=1", why="no option x"),),
+        candidate=2,
+        confirmation=replace(found, seed=1, evidence=EvidenceLevel.BUILDS, comparison="c"),
+        threshold_pct=1.0,
+        rounds=8,
+        comparison="a",
     )
+    return replace(made, **fields)
 
 
 def test_the_answer_is_the_confirmed_winner_with_its_interval_and_facts() -> None:

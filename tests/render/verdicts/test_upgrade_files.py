@@ -13,6 +13,7 @@ from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import EvidenceLevel
 from enginescope.notebook.html_fragments import answer_html
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     UPGRADE_LIMITS,
@@ -131,14 +132,15 @@ def test_the_picture_has_each_change_that_counts() -> None:
 
 
 def test_equal_layers_explain_nothing_and_times_that_contradict_the_verdict_say_so() -> None:
-    same = layer_differences((run_a(),), (run_a(),))
-    assert most_text(replace(measured("a", 1.0), layers=same)) is None
-    slower = layer_differences((run_b(),), (run_a(),))
-    assert most_text(replace(measured("a", 1.05), layers=slower)).startswith("most of it: ")
-    text = "these times do not show the difference in latency"
-    layers = layered("a").layers  # less time in the new stack
-    assert most_text(replace(measured("a", 1.05), layers=layers)) == text
-    assert most_text(replace(measured("a", 0.9), layers=layers)).startswith("most of it: ")
+    def text(ratio: float, old: Run, new: Run) -> str | None:
+        model = replace(measured("a", ratio), layers=layer_differences((old,), (new,)))
+        return most_text(model)
+
+    assert text(1.0, run_a(), run_a()) is None
+    assert text(1.05, run_b(), run_a()).startswith("most of it: ")
+    said = "these times do not show the difference in latency"
+    assert text(1.05, run_a(), run_b()) == said  # less time in the new stack
+    assert text(0.9, run_a(), run_b()).startswith("most of it: ")
 
 
 def test_models_are_named_where_there_are_several() -> None:

@@ -30,6 +30,7 @@ from enginescope.render.charts.overlay import process_medians, side_distribution
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts import verdict_phrases
 from enginescope.render.verdicts.verdict_answer import (
     settling_hints,
     tail_note,
@@ -37,17 +38,6 @@ from enginescope.render.verdicts.verdict_answer import (
     verdict_answer,
     verdict_csv,
     verdict_table,
-)
-from enginescope.render.verdicts.verdict_phrases import (
-    headline_sentence,
-    is_other_ratio,
-    kind_text,
-    levels_text,
-    range_of,
-    ratio_note,
-    ratio_text,
-    value_text,
-    why_text,
 )
 from enginescope.services.explain import explain, shown_word
 from tests.analysis.compared_plans import run_a, run_b
@@ -90,7 +80,7 @@ def same() -> Verdict:
 
 
 def sentence(one: Verdict) -> str:
-    return headline_sentence(MeasuredPair(a="A", b="B", verdicts=(one,)))
+    return verdict_phrases.headline_sentence(MeasuredPair(a="A", b="B", verdicts=(one,)))
 
 
 def test_the_total_time_of_each_side_is_shown() -> None:
@@ -108,16 +98,16 @@ def test_the_total_time_of_each_side_is_shown() -> None:
 @pytest.mark.parametrize("kind", [kind.value for kind in VerdictKind])
 def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
     one = verdict(kind, metric=metric, higher_is_better=metric == "throughput")
-    assert explain(kind_text(one)).code == shown_word(kind)
-    assert explain(kind_text(replace(one, is_tested=False))).meaning
+    assert explain(verdict_phrases.kind_text(one)).code == shown_word(kind)
+    assert explain(verdict_phrases.kind_text(replace(one, is_tested=False))).meaning
 
 
 def test_one_verdict_has_one_wording_and_what_is_not_tested_says_why() -> None:
     one = same()
     said = "No difference above 1.0 % between A and B is detected: 1.000 × A"
     assert sentence(one).startswith(said)
-    assert kind_text(one) == "no difference above 1.0 %"
-    assert explain(kind_text(one)) == explain("same")
+    assert verdict_phrases.kind_text(one) == "no difference above 1.0 %"
+    assert explain(verdict_phrases.kind_text(one)) == explain("same")
     one_value = verdict("inconclusive", "one-value", "build", interval=None, is_tested=False)
     others = (verdict(metric="gpu_compute", is_tested=False), one_value)
     pair = MeasuredPair(a="A", b="B", verdicts=(verdict(), *others))
@@ -176,18 +166,21 @@ def test_the_headline(one, said) -> None:
     ],
 )
 def test_words_by_unit(metric, kind, higher, word) -> None:
-    assert kind_text(verdict(kind, metric=metric, higher_is_better=higher)) == word
+    assert verdict_phrases.kind_text(verdict(kind, metric=metric, higher_is_better=higher)) == word
 
 
 def test_values_and_ratios_have_units_and_decimals() -> None:
-    assert value_text("latency", 1.37) == "1.370 ms"
-    assert value_text("throughput", 708.8) == "708.8 /s"
-    assert value_text("peak_memory", 96 << 20) == "96.0 MiB"
-    assert value_text("latency", None) == "—"
+    assert verdict_phrases.value_text("latency", 1.37) == "1.370 ms"
+    assert verdict_phrases.value_text("throughput", 708.8) == "708.8 /s"
+    assert verdict_phrases.value_text("peak_memory", 96 << 20) == "96.0 MiB"
+    assert verdict_phrases.value_text("latency", None) == "—"
     close = verdict(ratio=1.00012, interval=(1.00011, 1.00013)).estimate
-    assert range_of(close) == "1.00011 … 1.00013"
-    assert ratio_text(close) == "1.00012"
-    assert range_of(replace(close, interval=Interval(low=1.0, high=1.0))) == "1.000 … 1.000"
+    assert verdict_phrases.range_of(close) == "1.00011 … 1.00013"
+    assert verdict_phrases.ratio_text(close) == "1.00012"
+    assert (
+        verdict_phrases.range_of(replace(close, interval=Interval(low=1.0, high=1.0)))
+        == "1.000 … 1.000"
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,7 +200,7 @@ def test_values_and_ratios_have_units_and_decimals() -> None:
     ],
 )
 def test_what_is_open_says_what_would_decide_it(one, said) -> None:
-    why = why_text(one)
+    why = verdict_phrases.why_text(one)
     assert why is None if said is None else said in why
 
 
@@ -306,10 +299,13 @@ def test_markdown_shows_names_as_they_are() -> None:
 
 def test_json_csv_and_facts_have_every_verdict_and_its_evidence() -> None:
     found = compare_sides(named(*in_turn(1.05)))
-    assert levels_text(found.pairs[0].verdicts) == "interleaved processes"
+    assert verdict_phrases.levels_text(found.pairs[0].verdicts) == "interleaved processes"
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
     several = [found.pairs[0].headline, weaker, weaker, None]
-    assert levels_text(several) == "interleaved processes (1), samples of one process (2)"
+    assert (
+        verdict_phrases.levels_text(several)
+        == "interleaved processes (1), samples of one process (2)"
+    )
     answered = verdict_answer(found)
     assert ("evidence", "interleaved processes") in answered.facts
     assert [name for name, _ in answered.facts][-2:] == ["samples", "evidence"]
@@ -447,13 +443,13 @@ def test_each_ratio_that_is_not_the_quotient_of_the_two_medians_is_marked() -> N
         "the ratio is the middle of the ratios of all rounds; the quotient of the two medians "
         "may differ, even in direction"
     )
-    assert ratio_note(pair) == note
+    assert verdict_phrases.ratio_note(pair) == note
     alone = replace(pair, verdicts=rows[:1])
-    assert ratio_note(alone) is None
+    assert verdict_phrases.ratio_note(alone) is None
     assert verdict_table(alone).rows[0][3] == "0.910"
     # The mark and its sentence are in every form.
     found = compare_sides(named(*in_turn(1.05, noise=0.03, rounds=9)))
-    assert any(map(is_other_ratio, found.pairs[0].verdicts))
+    assert any(map(verdict_phrases.is_other_ratio, found.pairs[0].verdicts))
     screen = " ".join(screen_of(found, is_whole=True).split())
     page = compare_page(None, Chosen(), measured=found).decode()
     (made,) = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["pairs"]
@@ -463,7 +459,7 @@ def test_each_ratio_that_is_not_the_quotient_of_the_two_medians_is_marked() -> N
     assert f"* {note}." in page
     assert made["ratio_note"] == note
     marks = [one["is_other_ratio"] for one in made["verdicts"]]
-    assert marks == list(map(is_other_ratio, found.pairs[0].verdicts))
+    assert marks == list(map(verdict_phrases.is_other_ratio, found.pairs[0].verdicts))
     for text in (screen, verdict_markdown(found), page):
         assert "batch ÷ mean latency; latency is the median" in text
 

@@ -3,6 +3,7 @@ import shutil
 import threading
 from pathlib import Path
 
+import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, save_model
@@ -22,7 +23,7 @@ from enginescope.runner.jobs import subject_of
 from enginescope.services.suites.cell import CellContext, checked_cell, run_cell
 from enginescope.services.suites.reference_cache import ReferenceCache, shared_references
 from enginescope.services.suites.remote_cell import run_remote_cell
-from tests.suites.endless import endless
+from tests.fakes.models import save, value
 from tests.suites.made import cell
 
 SAMPLES = (Sample(name="random 0"),)
@@ -256,6 +257,20 @@ def test_a_session_that_ended_removes_the_folder_under_a_cell(tmp_path) -> None:
     assert references.once(cell("a").job, SAMPLES, tmp_path / "out", once).id == "a"
     assert references.once(cell("a").job, SAMPLES, tmp_path / "out", lambda: run("b")).id == "b"
     assert not folder.exists()
+
+
+def endless(path: Path) -> Path:
+    """Write a model that loads at once and never ends: a loop that adds one to its input."""
+    nodes = [
+        helper.make_node("Identity", ["going"], ["goes_on"]),
+        helper.make_node("Add", ["held", "one"], ["next"]),
+    ]
+    going, goes_on = (value(name, [], TensorProto.BOOL) for name in ("going", "goes_on"))
+    inputs = [value("at", [], TensorProto.INT64), going, value("held", [1])]
+    body = helper.make_graph(nodes, "body", inputs, [goes_on, value("next", [1])])
+    loop = helper.make_node("Loop", ["count", "yes", "x"], ["y"], body=body)
+    constants = {"count": np.array(2**60), "yes": np.array(True), "one": np.ones(1, np.float32)}
+    return save(path, [loop], [value("x", [1])], [value("y", [1])], **constants)
 
 
 def test_a_reference_that_times_out_runs_again_with_more_time(tmp_path, answered, capsys) -> None:

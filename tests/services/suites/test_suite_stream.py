@@ -138,17 +138,16 @@ def test_a_server_of_the_same_store_has_everything_already(machine) -> None:
     assert (machine.observer.reasons, rows_of(machine.store)) == ([], ["run0"])
 
 
-def test_an_interrupted_session_names_what_was_not_sent_and_the_next_sends_it(
-    machine, team
-) -> None:
+def test_an_interrupted_session_names_what_was_not_sent(machine, team) -> None:
+    """And the next one sends it."""
     warnings: list[str] = []
     machine.observer.warn = warnings.append
-    machine.folder.begin(PLAN)
-    machine.measure(0)
     with served(team, **OPEN) as address:
         pass
     stream = machine.stream(address)
     stream.__enter__()
+    machine.folder.begin(PLAN)
+    machine.measure(0)
     stream.__exit__(KeyboardInterrupt, None, None)
     assert warnings == [stream.unsent]
     assert stream.unsent.startswith("at least 1 row is not sent")

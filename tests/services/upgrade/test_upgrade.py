@@ -239,17 +239,14 @@ def test_an_unusable_container_has_a_next_step(docker, monkeypatch, fault, image
     assert texts[1] in (caught.value.hint or "")
 
 
-def test_no_docker(tmp_path, monkeypatch) -> None:
+def test_a_missing_image_or_tool_is_named(convnet, tmp_path, planted, docker, monkeypatch) -> None:
+    planted()
+    upgraded(convnet, tmp_path, on="fake", rounds=8, evidence=tmp_path / "bundle")
+    with pytest.raises(UsageError, match="docker has no image absent:1"):
+        es.reproduce(tmp_path / "bundle", old="docker:absent:1")
     monkeypatch.setenv("PATH", str(tmp_path))
     for tool in ("docker", "podman"):
         with pytest.raises(EnginescopeError, match=f"{tool} is not on this machine") as caught:
             with_versions(parse_stack(f"{tool}:me/es:1", "old"))
         assert caught.value.why == f"{tool}:me/es:1 needs it"
         assert tool in (caught.value.hint or "")
-
-
-def test_a_missing_image_is_named_with_the_bundle(convnet, tmp_path, planted, docker) -> None:
-    planted()
-    upgraded(convnet, tmp_path, on="fake", rounds=8, evidence=tmp_path / "bundle")
-    with pytest.raises(UsageError, match="docker has no image absent:1"):
-        es.reproduce(tmp_path / "bundle", old="docker:absent:1")
