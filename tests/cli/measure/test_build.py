@@ -65,13 +65,13 @@ def test_several_profiles_and_one_of_them_measured(use, verb, model, tmp_path) -
     assert "2 optimization profiles, from 0" in out
 
 
-def test_a_build_that_failed_says_why(use, verb, tmp_path) -> None:
+def test_a_build_that_failed_says_why(use, verb, model, tmp_path) -> None:
     use("11.4.0")
-    path = models.missing_operator(tmp_path / "strange.onnx")
-    code, out, _ = verb("build", path, "--on", "trt:fp16")  # this version lacks the precision
+    code, out, _ = verb("build", model, "--on", "trt:fp16")  # this version lacks the precision
     assert code == 3
     assert "nvidia-modelopt" in out
     use("8.6.0")
+    path = models.missing_operator(tmp_path / "strange.onnx")
     code, out, err = verb("build", path)
     assert code == 3
     assert "node 1 strange (fake.missing::Frobnicate)" in " ".join(out.split())

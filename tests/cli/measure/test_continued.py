@@ -86,24 +86,25 @@ def asked_at(store: Store) -> list[int]:
     return sorted({store.load(row.id).turn.round for row in store.rows()})
 
 
-@pytest.mark.parametrize("after", [2, 15, 16, 17, 40])
-def test_interrupted_and_continued_it_ends_alike(store, played, convnet, capsys, after) -> None:
+def test_interrupted_and_continued_it_ends_alike(store, played, convnet, capsys) -> None:
     command = ["bench", str(convnet), *two(), "--compare"]
     assert main([*command, "--json"]) == 0
     whole, rounds = judged(capsys.readouterr().out), asked_at(store)
     assert len(rounds) == LOOKS[2]  # beyond all the interruptions
-    played.restart()
-    other = ["--store", str(store.path.with_name("other"))]
-    played.interrupted_after = after
-    assert main([*command, *other]) == 130
-    said = capsys.readouterr().err
-    tag = comparison_in(Store(other[1]))
-    assert f"enginescope compare {tag} --continue" in said
-    played.interrupted_after = None
-    if after % 2:  # a round that was cut off is not finished, hours later, but left out
-        played.seen = Counter(dict.fromkeys(played.seen, min(played.seen.values())))
-    assert main(["compare", tag, "--continue", "--json", *other]) == 0
-    assert {**judged(capsys.readouterr().out), **counts(whole)} == whole
+    for after in (2, 15, 16, 17, 40):
+        played.restart()
+        folder = store.path.with_name(f"other-{after}")
+        other = ["--store", str(folder)]
+        played.interrupted_after = after
+        assert main([*command, *other]) == 130
+        said = capsys.readouterr().err
+        tag = comparison_in(Store(folder))
+        assert f"enginescope compare {tag} --continue" in said
+        played.interrupted_after = None
+        if after % 2:  # a round that was cut off is not finished, hours later, but left out
+            played.seen = Counter(dict.fromkeys(played.seen, min(played.seen.values())))
+        assert main(["compare", tag, "--continue", "--json", *other]) == 0
+        assert {**judged(capsys.readouterr().out), **counts(whole)} == whole, after
 
 
 def test_the_order_of_the_sides_goes_on_where_it_ended(store, played, convnet, tmp_path) -> None:

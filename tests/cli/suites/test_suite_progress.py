@@ -57,17 +57,13 @@ def test_one_process_is_not_counted_and_another_python_is_named(progress) -> Non
     assert lines(progress) == ["  m · ort-cpu@old: runs in environment old"]
 
 
-def test_cells_of_a_busy_machine_are_named(capsys) -> None:
+def test_busy_cells_and_what_could_not_be_read_are_named(capsys, tmp_path) -> None:
     busy, calm = replace(timed(cell("a"), 1.0), is_unstable=True), timed(cell("b"), 1.0)
-    plan = result([], cells=(busy.cell, calm.cell)).plan
+    made = result((busy, calm))
     rows = {row.cell.key: row for row in (busy, calm)}
     with SuiteProgress() as started:
-        started.session_started(plan, resume_state(plan.cells, rows, None))
+        started.session_started(made.plan, resume_state(made.plan.cells, rows, None))
     assert "1 cell measured on a busy machine (!); --retry-busy runs" in capsys.readouterr().err
-
-
-def test_what_could_not_be_read_is_on_the_screen_and_on_the_page(tmp_path, capsys) -> None:
-    made = result([timed(cell("a"), 2.0)])
     stray = Notice(code="W-SUITE-LINE", message="line 2 of cells.jsonl cannot be read")
     for one, count in ((made, 0), (replace(made, notices=(stray,)), 1)):
         write_tables(one, tmp_path, SuiteObserver())

@@ -90,10 +90,14 @@ def test_files_of_every_kind(store, tmp_path, capsys) -> None:
         (["--html", str(tmp_path)], ""),
         (["--markdown", "x", "--junit", "x"], "two results"),
         (["--junit", "no/such/folder"], "cannot write no/such/folder"),
-        (["--metric", "engine_size"], "no job has engine_size on both sides"),  # no pass
     ):
         assert main([*asked, *more]) == 2
         assert why in capsys.readouterr().err
+    for number, tag in enumerate(("one", "two")):
+        save(store, tag, [process(4.0, 300 + number)])
+    nothing = ["gate", "--baseline", "one", "two", "--metric", "engine_size"]  # no pass
+    assert main(nothing) == 2
+    assert "no job has engine_size on both sides" in capsys.readouterr().err
 
 
 def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:

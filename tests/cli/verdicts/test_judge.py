@@ -62,10 +62,10 @@ def test_before_the_first_round_it_says_so(drawn, capsys, number, code) -> None:
 def test_what_is_cut_off_is_neither_called_hopeless_nor_accepted(drawn, tmp_path, capsys) -> None:
     """Five rounds without an interval read "no realistic number of rounds settles it"."""
     drawn.at = 5
+    assert main(["judge", "old", "new"]) == 130
+    assert "next: measure until the last round" in capsys.readouterr().out
     session = tmp_path / "session.jsonl"
     assert main(["judge", "old", "new", "--session", str(session)]) == 130
-    shown = capsys.readouterr()
-    assert "next: measure until the last round" in shown.out
-    assert "the proposal is inconclusive; to judge it again: " in shown.err
+    assert "the proposal is inconclusive; to judge it again: " in capsys.readouterr().err
     (row,) = [json.loads(line) for line in session.read_text().splitlines() if "ruling" in line]
     assert row["ruling"] == "inconclusive"

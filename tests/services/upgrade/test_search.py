@@ -252,22 +252,18 @@ def test_a_dash_is_an_underscore_in_files_and_the_index_may_lack_a_package(pip) 
         indexed_releases("nothing", ("1.0", "2.0"))
 
 
-def test_an_environment_sees_this_enginescope_and_is_made_once(pip, tmp_path) -> None:
-    asked = pip()
-    told: list[str] = []
+def test_an_environment_is_made_once_and_one_that_cannot_be_is_named(pip, tmp_path) -> None:
+    asked, told = pip(), []
     release = installed(Release(version="2.9.9"), "onnxruntime", tmp_path, told.append)
     assert release.failure is None
     assert Path(release.python).is_relative_to(tmp_path / f"onnxruntime-2.9.9-{HERE}")
     assert [command[-1] for command in asked] == ["onnxruntime==2.9.9"]
     assert installed(Release(version="2.9.9"), "onnxruntime", tmp_path, told.append) == release
     assert len(asked) == len(told) == 1
-
-
-def test_a_release_that_does_not_install_or_import_is_named(pip, tmp_path) -> None:
     pip(error="ERROR: No matching distribution found for onnxruntime==9\n\n[notice] A new pip\n")
-    release = installed(Release(version="9"), "onnxruntime", tmp_path, lambda _text: None)
+    release = installed(Release(version="9"), "onnxruntime", tmp_path / "other", told.append)
     assert release.failure == "ERROR: No matching distribution found for onnxruntime==9"
-    assert not list(tmp_path.iterdir())
+    assert not list((tmp_path / "other").iterdir())
     release = Release(version="9", python=sys.executable)
-    found = installed(release, "no_such_module", tmp_path, lambda _text: None)
+    found = installed(release, "no_such_module", tmp_path, told.append)
     assert found.failure == "ModuleNotFoundError: No module named 'no_such_module'"
