@@ -85,7 +85,7 @@ def test_without_a_graph_the_rung_says_why_and_steps_close_the_gap(perceptron, t
     assert (KEYS.LAYERS, KEYS.EAGER) in {(step.base, step.to) for step in found.steps}
 
 
-def test_a_way_that_fails_is_left_out_and_says_why(convnet, tmp_path, monkeypatch) -> None:
+def test_a_way_that_fails_is_left_out_and_says_why(perceptron, tmp_path, monkeypatch) -> None:
     usual = session.request_for
 
     def failing(*arguments, **more):
@@ -95,7 +95,7 @@ def test_a_way_that_fails_is_left_out_and_says_why(convnet, tmp_path, monkeypatc
 
     monkeypatch.setattr(session, "request_for", failing)
     failing_way = "client"
-    found = climbed(convnet, tmp_path)
+    found = climbed(perceptron, tmp_path)
     client = found.rung(KEYS.CLIENT)
     assert client.value_ms is None
     assert "for this test" in str(client.why)
@@ -104,7 +104,7 @@ def test_a_way_that_fails_is_left_out_and_says_why(convnet, tmp_path, monkeypatc
     assert len(found.measured) == len(found.rungs) - 1
     failing_way = "every"
     with pytest.raises(es.UnsupportedError, match="for this test"):
-        climbed(convnet, tmp_path)
+        climbed(perceptron, tmp_path)
 
 
 @pytest.mark.parametrize(("unstable", "is_said"), [(2, False), (5, True)])

@@ -21,7 +21,7 @@ VERBS: dict[str, tuple[tuple[object, ...], int]] = {
     "contend": (("MODEL", "--rounds", 4, "--duration", "400ms"), 2),
     "ladder": (("--rounds", 4, *TIMED), 2),
     "shapes": (("--rounds", 5, "--visits", 2, "--requests", 4, "--batch", "1:2"), 3),
-    "tune": (("--option", "intra_op_num_threads=1", "--samples", 1, *TIMED), 2),
+    "tune": (("--option", "intra_op_num_threads=1", "--samples", 1, "--rounds", 8, *TIMED), 2),
     "sensitivity": (("--rounds", 4, "--samples", 1, *TIMED), 3),
     "lottery": (("--builds", 3, "--processes", 4, *TIMED), 3),
     "doctor": (("--noise", "--rounds", 8, "--duration", "10ms"), 4),

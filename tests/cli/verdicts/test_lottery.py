@@ -18,7 +18,7 @@ ON = ("--on", "trt:fp16", "--shape", "x:3x4")
 
 
 @pytest.fixture
-def model(use, tmp_path) -> Path:
+def model(use, in_process, tmp_path) -> Path:
     use("8.6.0")
     return models.perceptron(tmp_path / "net.onnx")
 
