@@ -94,8 +94,8 @@ def test_random_samples_go_to_every_side_alike(tmp_path, capsys) -> None:
     usual = (model, half, "--on", EXACT, "--samples", 3, "--batch", 4, "-o", out)
     status, found = run(capsys, *usual, "--skip-output-save")
     assert not (out / "samples").exists()
-    assert run(capsys, *usual) == (status, found)
     assert status == 1
+    assert run(capsys, *usual)[1]["sides"] == found["sides"]
     same, worse = found["sides"]
     assert same["passes"]
     assert not worse["passes"]

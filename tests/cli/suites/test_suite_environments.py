@@ -173,7 +173,7 @@ def test_environments_are_of_suites_on_this_machine_and_the_plan_says_which(
     store = ("--store", str(tmp_path / "store"))
     assert main(["bench", str(convnet), "--on", THERE, *store]) == 2
     assert "only cells of a suite" in capsys.readouterr().err
-    asked = suite_file(tmp_path, convnet, sys.executable)
+    asked = suite_file(tmp_path, convnet, "python3")
     assert main(["suite", str(asked), "--list", "--json", *store]) == 0
     cells = json.loads(capsys.readouterr().out)
     assert [one["job"]["backend"].get("environment") for one in cells] == [None, "other"]

@@ -25,7 +25,7 @@ from enginescope.services.upgrade.releases import (
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.search import SearchRequest, search_upgrade
 from enginescope.services.upgrade.stacks import StackRunner
-from enginescope.store.archive import RunKeeper, Store
+from enginescope.store.archive import Store
 from tests.plants.in_process import workers_in_process
 from tests.services.test_tune import Planted
 from tests.services.upgrade.test_upgrade import plant_outputs, same_outputs
@@ -84,8 +84,7 @@ def test_the_release_that_is_slower(convnet, tmp_path, plant, same_outputs, numb
     assert "latency +" in text
 
 
-def test_equal_releases_name_none(convnet, tmp_path, plant, same_outputs, monkeypatch) -> None:
-    monkeypatch.setattr(RunKeeper, "keep", lambda *_: None)
+def test_equal_releases_name_none(convnet, tmp_path, plant, same_outputs) -> None:
     named = 0
     for seed in range(20):
         runs = plant(seed=seed)

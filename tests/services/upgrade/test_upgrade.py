@@ -19,7 +19,7 @@ from enginescope.services.upgrade import checks
 from enginescope.services.upgrade.checks import library_memory
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.upgrade.stacks import StackRunner, parse_stack, with_versions
-from enginescope.store.archive import RunKeeper, Store
+from enginescope.store.archive import Store
 from tests.plants.in_process import workers_in_process
 from tests.runner.fleet.test_docker_fleet import docker
 from tests.services.test_tune import Planted
@@ -100,9 +100,8 @@ def test_the_same_stack_twice_is_safe(convnet, tmp_path, planted) -> None:
 
 
 @pytest.mark.parametrize("slowdown", [1.0, 1.03])
-def test_twenty_upgrades(convnet, planted, same_outputs, monkeypatch, tmp_path, slowdown) -> None:
+def test_twenty_upgrades(convnet, planted, same_outputs, tmp_path, slowdown) -> None:
     """A/A is wrong in at most 1 of 20; a slowdown of 3 % is found in at least 19."""
-    monkeypatch.setattr(RunKeeper, "keep", lambda *_: None)
     worse = 0
     for seed in range(20):
         planted(seed=seed, slowdown=slowdown)
