@@ -64,7 +64,7 @@ def test_what_is_cut_off_is_neither_called_hopeless_nor_accepted(drawn, tmp_path
     drawn.at = 5
     assert main(["judge", "old", "new"]) == 130
     assert "next: measure until the last round" in capsys.readouterr().out
-    session = tmp_path / "session.jsonl"
+    drawn.at, session = 9, tmp_path / "session.jsonl"
     assert main(["judge", "old", "new", "--session", str(session)]) == 130
     assert "the proposal is inconclusive; to judge it again: " in capsys.readouterr().err
     (row,) = [json.loads(line) for line in session.read_text().splitlines() if "ruling" in line]
