@@ -51,8 +51,7 @@ def test_three_engines_are_drawn_with_a_line_each(folder) -> None:
     assert names == {"resnet18.onnx", "vit_b_16.onnx", "depth_anything_small.onnx"}
     assert len(charts) == 6
     for chart in charts:
-        rows = chart.spec["data"]["values"]
-        assert len({row["run"] for row in rows}) == 3, chart.key
+        assert len({row["run"] for row in chart.spec["data"]["values"]}) == 3, chart.key
 
 
 def test_fp16_is_faster_than_fp32_at_one_level_in_both_verbs(folder, capsys) -> None:

@@ -43,8 +43,7 @@ def test_what_the_libraries_of_a_python_run_is_run(result, by_name) -> None:
 def test_each_row_has_the_versions_of_its_own_python(by_name) -> None:
     for (_, spec), row in by_name.items():
         wanted = ("1.16.3", "8.6.0") if spec.endswith("@trt86") else ("1.31.1", None)
-        found = (row.versions["onnxruntime-gpu"], row.versions.get("tensorrt"))
-        assert found == wanted, spec
+        assert (row.versions["onnxruntime-gpu"], row.versions.get("tensorrt")) == wanted, spec
 
 
 def test_speed_up_is_the_baseline_s_median_by_the_cell_s(result, by_name) -> None:

@@ -50,8 +50,7 @@ def test_own_times_and_the_bridge_add_up(view) -> None:
 
 def test_terminal_page_and_markdown_have_the_bridge(view) -> None:
     text = layer_sum_sentence(view.layer_sum)
-    screen = as_text(summary(view), width=80)
-    assert text in " ".join(screen.split())
+    assert text in " ".join(as_text(summary(view), width=80).split())
     assert text in report_markdown([view]).decode()
     assert text in report_page([view]).decode()
 

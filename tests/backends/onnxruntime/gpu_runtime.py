@@ -88,8 +88,7 @@ class GpuRuntime:
         assert set(switches.values()) <= {"True", "False"}, switches  # all that 1.16 reads
         if own.get("trt_engine_cache_enable") != "True":
             return
-        folder = Path(own["trt_engine_cache_path"])
-        file = folder / f"{TENSORRT}_{model.graph.name}.engine"
+        file = Path(own["trt_engine_cache_path"]) / f"{TENSORRT}_{model.graph.name}.engine"
         shapes = json.dumps([str(one.type) for one in model.graph.input])
         if file.exists():
             assert file.read_text() == shapes, "an engine of another shape is used"

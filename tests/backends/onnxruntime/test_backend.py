@@ -91,10 +91,8 @@ def test_layer_times_and_the_executed_graph_come_from_a_separate_pass(convnet) -
     found = attribute(result.plan, result.profile)
     assert found.unmatched == ()
     assert all(one.timing is not None for one in found.layers)
-    graph = plan_graph(result.plan)
-    assert len(graph.edges) >= len(result.plan.layers)
-    shapes = [one.shape for layer in result.plan.layers for one in layer.outputs]
-    assert None not in shapes
+    assert len(plan_graph(result.plan).edges) >= len(result.plan.layers)
+    assert None not in [one.shape for layer in result.plan.layers for one in layer.outputs]
 
 
 def test_nodes_without_names_have_their_times(tmp_path) -> None:
@@ -149,8 +147,7 @@ def test_session_options_reach_the_session(convnet) -> None:
         execution_mode="sequential",
         enable_mem_pattern="0",
     )
-    session = opened(job)
-    options = session.session.get_session_options()
+    options = opened(job).session.get_session_options()
     assert options.intra_op_num_threads == 1
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
     assert options.enable_mem_pattern is False
@@ -159,16 +156,13 @@ def test_session_options_reach_the_session(convnet) -> None:
 @pytest.mark.parametrize(("given", "threads"), [({}, 2), ({"intra_op_num_threads": "1"}, 1)])
 def test_threads_of_a_pinned_job_stay_on_its_cores(convnet, given, threads) -> None:
     """Left to itself the runtime pins a thread to each physical core of the whole machine."""
-    pinned = replace(job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1)))
-    session = opened(pinned)
+    session = opened(replace(job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1))))
     assert session.session.get_session_options().intra_op_num_threads == threads
-    free = opened(job_for(convnet))
-    assert free.session.get_session_options().intra_op_num_threads == 0
+    assert opened(job_for(convnet)).session.get_session_options().intra_op_num_threads == 0
 
 
 def test_data_dependent_outputs(tmp_path) -> None:
-    result = measured(models.nonzero(tmp_path / "m.onnx"))
-    assert result.outputs[0].shape == (1, 16)
+    assert measured(models.nonzero(tmp_path / "m.onnx")).outputs[0].shape == (1, 16)
 
 
 def test_strings(tmp_path) -> None:

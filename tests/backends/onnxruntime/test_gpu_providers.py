@@ -138,15 +138,13 @@ def test_a_cuda_graph_is_the_providers_own(use, tmp_path, text, option, graph) -
     job = job_of(chain(tmp_path / "net.onnx"), text, tmp_path / "cache", cuda_graph=graph)
     result = measured(job)
     told = [own.get(option) for _, own in runtime.opened]
-    on = {True: ("1", "True"), False: ("0", "False"), None: (None,)}[graph]
-    assert told[-2] in on
+    assert told[-2] in {True: ("1", "True"), False: ("0", "False"), None: (None,)}[graph]
     assert told[-1] in ((None,) if graph is None else ("0", "False"))  # nothing is timed in one
     assert result.mode.cuda_graph is graph
     assert series(result) == {"latency": 15, "device_latency": 15}
     assert result.profile is not None
     if graph:
-        without_layers = measured(replace(job, layer_profile=False))
-        assert series(without_layers) == series(result)
+        assert series(measured(replace(job, layer_profile=False))) == series(result)
 
 
 def test_a_model_that_cannot_be_captured(use, tmp_path, monkeypatch) -> None:
@@ -226,8 +224,7 @@ def test_why_a_node_was_left_is_read_from_the_log(use, tmp_path, capfd) -> None:
     runtime = use(leaves=("Softmax",))
     line = b"CUDA kernel not found in registries for Op type: Softmax node name: middle\n"
     runtime.on_open = lambda options: options.log_severity_level == 1 and os.write(2, line)
-    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
-    _, left = result.placement
+    _, left = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda")).placement
     assert left.reasons == {"Softmax": f"{CUDA} has no kernel for it with these types"}
     assert "CUDA kernel not found" not in capfd.readouterr().err
 
@@ -240,8 +237,7 @@ def test_an_older_runtime_that_ran_nothing_there(use, tmp_path) -> None:
 
 def test_an_older_runtime_that_ran_something_there(use, tmp_path) -> None:
     use(keeps_assignment=False)
-    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
-    assert result.placement == ()
+    assert measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda")).placement == ()
 
 
 @pytest.mark.parametrize(
@@ -263,8 +259,7 @@ def test_a_provider_with_a_switch_keeps_the_model(use, tmp_path, text, switch) -
 
 def test_a_provider_without_one_gets_a_converted_model(use, tmp_path) -> None:
     use()
-    job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda:fp16", tmp_path / "cache")
-    result = measured(job)
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda:fp16", tmp_path / "cache"))
     (notice,) = [one for one in result.notices if one.code == "I-PRECISION"]
     assert "converted by onnxruntime.transformers.float16" in notice.message
     assert notice.evidence["way"] == "converter"
@@ -289,8 +284,7 @@ def test_cold_once_then_kept(use, tmp_path) -> None:
 @pytest.mark.parametrize("text", ["ort-trt", "ort-cuda:fp16"])
 def test_a_store_and_a_model_that_were_moved(use, tmp_path, text) -> None:
     runtime = use()
-    path = chain(tmp_path / "here" / "net.onnx")
-    made_ready(job_of(path, text, tmp_path / "here" / "cache"))
+    made_ready(job_of(chain(tmp_path / "here" / "net.onnx"), text, tmp_path / "here" / "cache"))
     (tmp_path / "here").rename(tmp_path / "there")
     moved = tmp_path / "there"
     job = job_of(moved / "net.onnx", text, moved / "cache")
@@ -306,8 +300,7 @@ def test_one_graph_name_two_static_shapes(use, tmp_path) -> None:
     runtime = use()
     for width in (8, 32):
         path = chain(tmp_path / f"w{width}" / "net.onnx", dims=(2, width))
-        result = measured(job_of(path, "ort-trt", tmp_path / "cache"))
-        assert result.outputs[0].shape == (2, width)
+        assert measured(job_of(path, "ort-trt", tmp_path / "cache")).outputs[0].shape == (2, width)
     assert len({Path(one).name for one in runtime.engines_built}) == 1
     folders = {own["trt_engine_cache_path"] for _, own in runtime.opened}
     assert len([one for one in folders if Path(one).is_dir()]) == 2
@@ -354,8 +347,7 @@ def test_a_place_of_the_users_own_is_his(use, tmp_path) -> None:
 def test_shapes_are_inferred_when_asked_for(use, tmp_path) -> None:
     runtime = use(wants_shapes=True)
     path = chain(tmp_path / "net.onnx")
-    job = job_of(path, "ort-trt", tmp_path / "cache")
-    result = measured(job)
+    result = measured(job_of(path, "ort-trt", tmp_path / "cache"))
     assert "I-SHAPES" in {one.code for one in result.notices}
     assert len(runtime.engines_built) == 1
     with pytest.raises(BackendError, match="shape inference"):

@@ -57,8 +57,7 @@ def test_both_loops_give_the_same_outputs_and_the_default_is_native(tmp_path) ->
 def test_outputs_are_written_where_the_request_reads_them(tmp_path) -> None:
     path = chain(tmp_path / "net.onnx")
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    shape = [2, 8]
-    values = np.full(shape, 0.25, np.float32)
+    values = np.full([2, 8], 0.25, np.float32)
     fed = onnxruntime.OrtValue.ortvalue_from_numpy(values)
     (expected,) = session.run(None, {session.get_inputs()[0].name: values})
     answer = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros_like(expected))
@@ -93,8 +92,7 @@ def test_a_large_model_is_timed_from_python(tmp_path, monkeypatch) -> None:
 def test_an_option_that_c_lacks_is_a_reason(tmp_path) -> None:
     job = job_of(chain(tmp_path / "net.onnx"))
     job = replace(job, backend=replace(job.backend, options={"enable_mem_reuse": "0"}))
-    found = measured(job)
-    (notice,) = (one for one in found.notices if one.code == "I-PYTHON-LOOP")
+    (notice,) = (one for one in measured(job).notices if one.code == "I-PYTHON-LOOP")
     assert "enable_mem_reuse" in notice.message
 
 
@@ -107,8 +105,7 @@ def test_a_wheel_without_the_library_is_a_reason(tmp_path) -> None:
 def test_a_model_that_does_not_load_says_why(tmp_path) -> None:
     path = chain(tmp_path / "net.onnx")
     job = job_of(path)
-    bad = {"session.set_denormal_as_zero": "x"}
-    job = replace(job, backend=replace(job.backend, options=bad))
+    job = replace(job, backend=replace(job.backend, options={"session.set_denormal_as_zero": "x"}))
     path.write_bytes(b"no model")
     with pytest.raises(UnsupportedError):
         NativeSession(onnxruntime, job, str(path))

@@ -52,8 +52,7 @@ def test_availability(tool) -> None:
 
 def test_the_binary_of_the_specification(tool, engine, monkeypatch) -> None:
     monkeypatch.delenv("TRTEXEC")
-    result = measured(job(engine, options={"binary": str(tool.binary)}))
-    assert result.samples
+    assert measured(job(engine, options={"binary": str(tool.binary)})).samples
     assert not tool.has("binary")
 
 

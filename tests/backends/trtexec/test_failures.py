@@ -37,8 +37,7 @@ def test_failed_is_believed_whatever_the_status() -> None:
 
 
 def test_without_an_error_the_last_line_is_the_cause() -> None:
-    found = failure(1, RUNNING + "terminate called\n\n")
-    assert found.why == "terminate called"
+    assert failure(1, RUNNING + "terminate called\n\n").why == "terminate called"
 
 
 def test_signals_have_names() -> None:

@@ -69,8 +69,7 @@ def test_int64_that_does_not_fit(tmp_path) -> None:
 
 
 def test_doubles_are_what_the_parser_makes_of_them(tmp_path) -> None:
-    path = models.relu(tmp_path / "m.onnx", TensorProto.DOUBLE)
-    written(job(path), NEW, tmp_path)
+    written(job(models.relu(tmp_path / "m.onnx", TensorProto.DOUBLE)), NEW, tmp_path)
     assert values(tmp_path, "<f4").size == 8
 
 

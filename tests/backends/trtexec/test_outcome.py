@@ -21,8 +21,7 @@ def test_a_model_is_built_measured_profiled_and_inspected(tool, convnet, version
     assert len(by_metric["h2d"]) == 77
     assert (result.stop.rule, result.stop.iterations) == ("duration", 77)
     assert result.wall_ms == result.stop.duration_ms
-    assert result.warmup.iterations == 31
-    assert result.profile.source == "trtexec"
+    assert (result.warmup.iterations, result.profile.source) == (31, "trtexec")
     assert [one.name for one in result.profile.layers] == ["conv", "head"]
     assert result.plan.layers[1].type == "Gemm"
     assert result.plan.source_schema == ("trt11" if version.startswith("11") else "trt8-10")

@@ -90,8 +90,7 @@ def test_a_command_line_measures_prints_and_writes_what_is_asked(device, capsys)
     shown = capsys.readouterr()
     ((kind, job),) = device.jobs
     assert kind == "run"
-    assert job.subject.kind == "onnx"
-    assert job.backend.precision == "fp16"
+    assert (job.subject.kind, job.backend.precision) == ("onnx", "fp16")
     assert job.workload.mode.cuda_graph is True
     lines = shown.out.splitlines()
     assert lines[0] == (

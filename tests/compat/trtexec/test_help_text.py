@@ -77,8 +77,7 @@ def _row(*cells: str | None) -> str:
 
 def test_the_documented_flags_are_those_of_the_table() -> None:
     """Written anew with ENGINESCOPE_WRITE_DOCS=1."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     assert end
     wanted = f"{before}{BEGIN}\n{flag_tables()}\n{END}{after}"

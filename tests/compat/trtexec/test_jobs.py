@@ -9,8 +9,7 @@ SUBJECT = Subject(name="model.onnx", kind="onnx", path="model.onnx")
 
 def test_the_job_of_a_command_line() -> None:
     job = job_of(settings("--fp16", "--shapes=x:1x3"), SUBJECT)
-    assert job.backend.name == "trt"
-    assert job.backend.precision == "fp16"
+    assert (job.backend.name, job.backend.precision) == ("trt", "fp16")
     assert job.workload.shapes == (InputShape(name="x", dims=(1, 3)),)
     assert job.workload.warmup == WarmUp(time_ms=200, iterations=0, limit_ms=200)
     assert job.workload.stop == StopRule(duration_ms=3000, min_iterations=10, precision_pct=None)
@@ -30,10 +29,8 @@ def test_files_are_absolute_and_both_minima_hold(tmp_path, monkeypatch) -> None:
     assert job.workload.files[0].path == str(tmp_path / "a.raw")
     flags = ("--iterations=50", "--duration=0", "--infStreams=4", "--exposeDMA", "--idleTime=1")
     job = job_of(settings(*flags), SUBJECT)
-    assert job.workload.stop.duration_ms == 0
-    assert job.workload.stop.min_iterations == 200
-    assert job.workload.mode.in_flight == 1
-    assert job.workload.mode.idle_ms == 1
+    assert (job.workload.stop.duration_ms, job.workload.stop.min_iterations) == (0, 200)
+    assert (job.workload.mode.in_flight, job.workload.mode.idle_ms) == (1, 1)
 
 
 def test_passes_are_asked_for_by_what_is_reported() -> None:

@@ -48,8 +48,7 @@ def test_the_files_become_one_run_with_the_printed_figures(folder) -> None:
         # recorded when the mean was still added up in 32-bit floats, as trtexec does
         assert ours.mean_ms == pytest.approx(printed.mean_ms, rel=1e-5)
         for p, value in printed.percentiles:
-            percentile = ours.percentile(p)
-            assert percentile.value_ms == pytest.approx(value, rel=2e-6)
+            assert ours.percentile(p).value_ms == pytest.approx(value, rel=2e-6)
 
 
 def test_throughput_follows_from_the_times_alone(folder, times) -> None:
@@ -78,8 +77,7 @@ def test_times_hold_what_trtexec_writes_and_more(times) -> None:
 def test_layers_of_the_profile_are_those_of_the_plan(folder) -> None:
     (run,) = import_artifacts([folder]).runs
     assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
-    view = RunView(run)
-    found = view.layer_sum
+    found = RunView(run).layer_sum
     assert found.ratio == pytest.approx(1)  # without what the profiler added to each layer
     assert 1 < found.raw_ms / found.whole_ms < 4
     assert 0 < found.profiler_ms < found.raw_ms / len(run.profile.layers)

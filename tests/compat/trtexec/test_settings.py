@@ -10,8 +10,7 @@ from tests.compat.trtexec.runs import settings, version
 def test_the_defaults_flipped_in_11() -> None:
     for trt in ("8.6.1", "10.16.1"):
         assert settings(trt=trt).timing == Timing()
-    timing = settings(trt="11.1.0").timing
-    assert timing == Timing(transfers=False, spin_wait=True, cuda_graph=True)
+    assert settings(trt="11.1.0").timing == Timing(transfers=False, spin_wait=True, cuda_graph=True)
     flags = ("--includeDataTransfers", "--noSpinWait", "--noCudaGraph")
     assert settings(*flags, trt="11.1.0").timing == Timing()
 
@@ -41,14 +40,10 @@ def test_timing_and_reporting_are_read() -> None:
         "--exportTimes=t.json",
         "--dumpProfile",
     )
-    assert found.timing.iterations == 100
-    assert found.timing.warm_up_ms == 500
-    assert found.timing.duration_s == 0.5
-    assert found.timing.idle_ms == 2
-    assert found.timing.streams == 3
+    assert (found.timing.iterations, found.timing.warm_up_ms) == (100, 500)
+    assert (found.timing.duration_s, found.timing.idle_ms, found.timing.streams) == (0.5, 2, 3)
     assert found.timing.expose_dma
-    assert found.average_runs == 5
-    assert found.percentiles == (50.0, 99.9)
+    assert (found.average_runs, found.percentiles) == (5, (50.0, 99.9))
     assert found.arguments.text("--exportTimes") == "t.json"
     assert found.arguments.has("--dumpProfile")
     assert found.options["stamps"] == "1"
@@ -73,8 +68,7 @@ def test_files_platform_and_model() -> None:
     assert not settings("--runtimePlatform=SameAsBuild").skip_inference
     assert settings("--buildOnly", trt="8.6.1").skip_inference
     found = settings("--onnx=m.onnx", "--loadEngine=e.plan")
-    assert found.model == "e.plan"
-    assert found.warnings == ("--onnx has no effect with --loadEngine",)
+    assert (found.model, found.warnings) == ("e.plan", ("--onnx has no effect with --loadEngine",))
     with pytest.raises(UsageError, match="neither a model nor an engine"):
         settings(model="--fp16")
 
@@ -134,8 +128,7 @@ def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
     for index, dims in (("0", (2,)), ("1", (4,))):
         found = settings("--loadEngine=e.plan", *shapes, f"--useProfile={index}")
         assert run_shapes(found) == (InputShape(name="x", dims=dims),)
-        assert found.warnings == ()
-        assert found.profiles == ()
+        assert (found.warnings, found.profiles) == ((), ())
     both = settings("--loadEngine=e.plan", "--optShapes=x:2", "--shapes=x:3")
     assert run_shapes(both) == (InputShape(name="x", dims=(3,)),)
     assert both.warnings == ("--optShapes has no effect with --loadEngine",)

@@ -119,8 +119,7 @@ def test_a_missing_file(archive) -> None:
 def test_a_file_that_was_put_in_later_is_named(archive) -> None:
     rewritten(archive, lambda files: files.update({"later.txt": b"x"}))
     contents = read_tea(archive)
-    assert contents.unlisted == ("later.txt",)
-    assert contents.entries[-1].kind == "other"
+    assert (contents.unlisted, contents.entries[-1].kind) == (("later.txt",), "other")
     assert contents.entries[-1].sha256 is None
 
 

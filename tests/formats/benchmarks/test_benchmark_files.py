@@ -110,8 +110,7 @@ def test_a_benchmark_that_ended_with_an_error_is_a_failed_run(data) -> None:
 @pytest.mark.parametrize(("unit", "ms"), [("ns", 2e-6), ("us", 2e-3), ("ms", 2.0), ("s", 2e3)])
 def test_every_unit_of_google_benchmark(tmp_path, unit, ms) -> None:
     entry = {"name": "a", "run_type": "iteration", "real_time": 2.0, "time_unit": unit}
-    value = {"context": {}, "benchmarks": [entry, entry]}
-    run = imported(written(tmp_path, value))["a"]
+    run = imported(written(tmp_path, {"context": {}, "benchmarks": [entry, entry]}))["a"]
     assert run.headline.values_ms == pytest.approx([ms, ms])
 
 
@@ -189,8 +188,7 @@ def test_states_of_nvbench_without_samples_are_printed_gpu_times(tmp_path) -> No
     assert device.clock_mhz == pytest.approx(1_980)
     assert run.tool.options["Summaries"]["nv/cold/time/cpu/mean"] == "0.0009"
     assert "--jsonbin" in run.notices[0].message
-    skipped = runs["copy Size=512"]
-    assert skipped.outcome.message == "too large"
+    assert runs["copy Size=512"].outcome.message == "too large"
 
 
 def with_samples(folder: Path, values: list[float]) -> Path:
@@ -219,8 +217,7 @@ def test_a_path_of_samples_does_not_lead_out_of_the_folder(tmp_path) -> None:
     inside.mkdir()
     value = deepcopy(NVBENCH)
     value["benchmarks"][0]["states"][0]["summaries"][-1]["data"][0]["value"] = "../0.bin"
-    run = imported(written(inside, value, "out.json"))["copy Size=256"]
-    assert run.headline is None
+    assert imported(written(inside, value, "out.json"))["copy Size=256"].headline is None
 
 
 def test_cpu_benchmarks_of_nvbench_are_latency(tmp_path) -> None:

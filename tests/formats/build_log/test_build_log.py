@@ -82,8 +82,7 @@ def test_inputs_are_told_apart() -> None:
     text = "*************** Autotuning format combination: Half(8,1:8), Float(1) -> Half(8) *****\n"
     (block,) = story_of(build_logs.prefixed(text)).tuned
     assert block.combinations[0].inputs == ("Half(8,1:8)", "Float(1)")
-    empty = text.replace("Half(8,1:8), Float(1) ->", " ->")
-    (block,) = story_of(build_logs.prefixed(empty)).tuned
+    (block,) = story_of(build_logs.prefixed(text.replace("Half(8,1:8), Float(1) ->", " ->"))).tuned
     assert (block.combinations[0].inputs, block.combinations[0].outputs) == ((), ("Half(8)",))
 
 
@@ -137,8 +136,7 @@ def test_blocks_of_10_have_names_without_a_runner() -> None:
     story = story_of(build_logs.log_10())
     assert [one.name for one in story.tuned] == ["conv1", "conv2"]
     first, second = story.tuned[0].combinations
-    assert first.without_tactics == ("CaskConvolution",)
-    assert first.trials == ()
+    assert (first.without_tactics, first.trials) == (("CaskConvolution",), ())
     assert second.trials[0].time_ms == 0.015
 
 

@@ -140,8 +140,7 @@ def test_the_plans_of_the_version_pair_differ_in_tactics_alone(field, tmp_path) 
         for ending, end in (("trtexec_default.log", "log"), ("exportLayerInfo.json", "graph.json")):
             source = field / f"{name}_rtx6000ada_{ending}"
             (tmp_path / side / f"net.{end}").write_bytes(source.read_bytes())
-    upgrade = es.upgrade(old=tmp_path / "old", new=tmp_path / "new")
-    layers = upgrade.models[0].layers
+    layers = es.upgrade(old=tmp_path / "old", new=tmp_path / "new").models[0].layers
     assert (layers.old, layers.new, layers.paired, layers.differing) == (9, 9, 9, 5)
     assert {change for one in layers.layers for change in one.changes} == {"tactic"}
 

@@ -135,8 +135,7 @@ def test_every_layout_behind_every_prefix(tmp_path, layout, prefix) -> None:
         for one in run.tool.summaries
         if one.percentiles
     }
-    assert figures["trtexec_latency"] == (5, 6)
-    assert figures["gpu_compute"] == (4.25, 5)
+    assert (figures["trtexec_latency"], figures["gpu_compute"]) == ((5, 6), (4.25, 5))
     assert run.tool.throughput_per_s == 200
     assert not run.tool.options
     if layout in ("7.0", "7.1", "8.0"):
@@ -156,8 +155,7 @@ def test_every_layout_behind_every_prefix(tmp_path, layout, prefix) -> None:
 )
 def test_wrapped_and_joined_summaries(tmp_path, text) -> None:
     by_metric = {one.metric: one for one in only(tmp_path, text).tool.summaries}
-    assert by_metric["gpu_compute"].median_ms == 4.25
-    assert by_metric["trtexec_latency"].median_ms == 5
+    assert (by_metric["gpu_compute"].median_ms, by_metric["trtexec_latency"].median_ms) == (4.25, 5)
     assert dict(by_metric["gpu_compute"].percentiles)[99.0] == 5
 
 
@@ -352,8 +350,7 @@ def test_several_summaries_of_a_page_are_runs_of_their_own(tmp_path) -> None:
         f"## Batch {batch}\n```\n{TRT_11_5.replace('200 qps', f'{batch} qps')}```\n"
         for batch in (1, 4, 8)
     )
-    runs = imported(tmp_path, page).runs
-    assert [run.tool.throughput_per_s for run in runs] == [1, 4, 8]
+    assert [run.tool.throughput_per_s for run in imported(tmp_path, page).runs] == [1, 4, 8]
     twice = TRT_11_5.splitlines()[2]
     (notice,) = only(tmp_path, f"A: {twice}\nB: {twice}\n\n{twice}\n{twice}\n").notices
     assert notice.code == "W-FIGURES-UNREAD"

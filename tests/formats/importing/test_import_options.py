@@ -34,8 +34,7 @@ def test_a_workload() -> None:
         ),
         None,
     )
-    assert workload.batch == 8
-    assert workload.warmup.time_ms == 200.0
+    assert (workload.batch, workload.warmup.time_ms) == (8, 200.0)
     assert (workload.stop.duration_ms, workload.stop.min_samples) == (3000.0, 10)
     assert workload.stop.precision_pct is None
     assert workload.mode == Mode(in_flight=None, transfers=False, cuda_graph=True, streams=2)

@@ -50,8 +50,7 @@ def test_recorded_artefacts_become_one_run_for_each_engine(recorded) -> None:
     resnet = by_name["resnet18"]
     assert str(resnet.job.backend) == "trtexec:fp16"
     assert (resnet.origin, resnet.job.subject.kind) == ("imported", "engine")
-    assert resnet.job.subject.path == "out/resnet18.engine"
-    assert resnet.plan.name == "resnet18"
+    assert (resnet.job.subject.path, resnet.plan.name) == ("out/resnet18.engine", "resnet18")
     assert resnet.profile.iterations == 9572
     assert [one.name for one in resnet.inputs] == ["input"]
     assert resnet.environment.devices[0].name == "NVIDIA H200"
@@ -107,8 +106,7 @@ def test_times_of_which_the_unit_is_not_known_are_not_lost(tmp_path) -> None:
 def test_a_damaged_file_is_a_notice_on_its_run(tmp_path) -> None:
     write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
     write(tmp_path, "net.times.json", {"times": [1.0, 2.0]})
-    found = import_artifacts([tmp_path])
-    (run,) = found.runs
+    (run,) = import_artifacts([tmp_path]).runs
     assert run.samples == ()
     (notice,) = run.notices
     assert (notice.code, notice.evidence["file"]) == ("W-DAMAGED-FILE", "net.times.json")
@@ -200,8 +198,7 @@ def test_a_process_that_loads_the_engine_built_before_is_of_the_same_run(tmp_pat
     timed = loads + logs.SUMMARY + logs.PASSED
     write(tmp_path, "same.log", (built + timed).encode())
     run = one(tmp_path / "same.log")
-    assert run.job.subject.name == "same"
-    assert run.tool.throughput_per_s == 1234.5
+    assert (run.job.subject.name, run.tool.throughput_per_s) == ("same", 1234.5)
     write(tmp_path, "other.log", (timed + timed).encode())
     runs = import_artifacts([tmp_path / "other.log"]).runs
     assert [run.job.subject.name for run in runs] == ["other #1", "other #2"]
@@ -222,8 +219,7 @@ def test_a_log_that_failed_is_a_failed_run(tmp_path) -> None:
     text = "[03/14/2025-09:26:53] [E] no memory: 1 GiB\n&&&& FAILED TensorRT.trtexec # trtexec -x\n"
     run = one(write(tmp_path, "net.build.log", text.encode()))
     assert run.outcome.kind is OutcomeKind.FAILED
-    assert run.outcome.message == "no memory: 1 GiB"
-    assert run.command == "trtexec -x"
+    assert (run.outcome.message, run.command) == ("no memory: 1 GiB", "trtexec -x")
     quiet = one(write(tmp_path / "b", "net.log", b"&&&& FAILED TensorRT.trtexec # trtexec\n"))
     assert quiet.outcome.message == "trtexec says FAILED"
 
@@ -231,8 +227,7 @@ def test_a_log_that_failed_is_a_failed_run(tmp_path) -> None:
 def test_times_that_do_not_fit_the_log(tmp_path) -> None:
     write(tmp_path, "net.log", (logs.OPTIONS_10 + logs.SUMMARY + logs.PASSED).encode())
     write(tmp_path, "net.times.json", times.records())
-    run = one(tmp_path)
-    notice = next(notice for notice in run.notices if notice.code == "W-SUMMARY-MISMATCH")
+    notice = next(notice for notice in one(tmp_path).notices if notice.code == "W-SUMMARY-MISMATCH")
     assert notice.evidence["metric"] == "trtexec_latency"
 
 
@@ -254,9 +249,7 @@ def test_the_mode_is_read_and_not_assumed(tmp_path) -> None:
 
 def test_a_profile_of_onnx_runtime(data) -> None:
     run = one(data / "onnxruntime" / "loop_1.31.json")
-    assert run.job.backend.name == "ort-cpu"
-    assert run.profile.source == "onnxruntime"
-    assert run.samples == ()
+    assert (run.job.backend.name, run.profile.source, run.samples) == ("ort-cpu", "onnxruntime", ())
 
 
 def test_providers_without_a_name_of_ours(tmp_path) -> None:
@@ -295,8 +288,7 @@ def test_shared_folders(shared) -> None:
         assert not {"W-SUMMARY-MISMATCH", "W-DAMAGED-FILE"} & set(codes(run))
         expected = 0 if run.job.backend.name == "ort-trt" or "torch" in run.job.subject.name else 5
         assert len(run.samples) == expected, run.job.subject.name
-    old = by_name["resnet18-a100-fp32"]
-    assert old.samples[0].warmup_ms.size == 100
+    assert by_name["resnet18-a100-fp32"].samples[0].warmup_ms.size == 100
     graph = by_name["resnet18_cudagraph"].job.workload.mode
     assert (graph.cuda_graph, graph.transfers) == (True, False)
     plain = by_name["resnet18"].job.workload.mode

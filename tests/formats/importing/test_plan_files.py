@@ -88,10 +88,8 @@ def test_a_log_named_like_the_plan_alone(tmp_path, text, is_read) -> None:
 
 def test_files_beside_the_plan_are_read(folder) -> None:
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
-    assert read.plan.name == "net.engine"
-    assert read.profile.iterations == 5
-    assert read.report.summaries[0].mean_ms == 1.5
-    assert read.report.device.name == "GPU"
+    assert (read.plan.name, read.profile.iterations) == ("net.engine", 5)
+    assert (read.report.summaries[0].mean_ms, read.report.device.name) == (1.5, "GPU")
     assert [one.name for one in read.files] == [
         "net.engine.graph.json",
         "net.engine.profile.json",

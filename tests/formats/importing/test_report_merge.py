@@ -50,14 +50,11 @@ def test_one_report_stays_as_it_is() -> None:
 
 
 def test_one_failure_fails() -> None:
-    failed = ToolReport(tool="trtexec", passed=False)
-    merged = merge_reports([BUILD, failed])
-    assert merged.passed is False
+    assert merge_reports([BUILD, ToolReport(tool="trtexec", passed=False)]).passed is False
 
 
 def test_a_verdict_that_is_not_known() -> None:
-    merged = merge_reports([ToolReport(tool="trtexec"), ToolReport(tool="trtexec")])
-    assert merged.passed is None
+    assert merge_reports([ToolReport(tool="trtexec"), ToolReport(tool="trtexec")]).passed is None
 
 
 def test_whose_build_options_were_used() -> None:

@@ -100,8 +100,7 @@ def test_notes_for_viewers(tmp_path, model, monkeypatch) -> None:
     notes = [{one.key: one.value for one in node.metadata_props} for node in proto.graph.node]
     assert notes == [{}, {"a": "1", "b": "3"}, {"c": "4"}]
     assert proto.ir_version >= 10
-    assert proto.opset_import[0].version == 17
-    assert proto.graph.initializer[0].name == "w"
+    assert (proto.opset_import[0].version, proto.graph.initializer[0].name) == (17, "w")
 
     class Old:
         def __init__(self) -> None:

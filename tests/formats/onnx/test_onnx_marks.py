@@ -56,8 +56,7 @@ def test_what_flows_is_in_order_and_says_what_depends_on_the_inputs(model) -> No
     assert [one.operator for one in flow.nodes if one.varies] == ["MatMul", "Relu", "If", "Mul"]
     assert [one.name for one in flow.nodes if not one.varies] == ["constant"]
     by_operator = {one.operator: one for one in flow.nodes}
-    assert by_operator["If"].inputs == ("yes", "r")
-    assert by_operator["Relu"].name == "node_of_r"
+    assert (by_operator["If"].inputs, by_operator["Relu"].name) == (("yes", "r"), "node_of_r")
     assert by_operator["Relu"].own_name is None
     assert flow.tensor("h").dtype is DataType.FP32
     assert flow.tensor("h").shape == (None, 5)

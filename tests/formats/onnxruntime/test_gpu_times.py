@@ -33,8 +33,7 @@ def test_a_node_lasts_as_long_as_the_gpu_works_for_its_calls() -> None:
         *(node("a", 10, 20), node("b", 30, 20), node("idle", 50, 5)),
         *(node("cpu", 60, 7, provider=CPU), run(0, 100)),
     )
-    trace = calls((12.5, 3.0), (29.9, 1.5), (30.1, 40.0), (2.0, 5.5))
-    times = with_gpu_times(read, trace)
+    times = with_gpu_times(read, calls((12.5, 3.0), (29.9, 1.5), (30.1, 40.0), (2.0, 5.5)))
     assert times.mode == "gpu"
     assert [event["dur"] for event in times.document.value] == [4.5, 40.0, 0.0, 7, 100]
     (notice,) = times.notices

@@ -32,8 +32,7 @@ def test_tensorrt_8_4() -> None:
         ("image", "input"),
         ("flat", "output"),
     ]
-    assert plan.inputs[0].tensor.shape == (1, 3, 8, 8)
-    assert plan.inputs[0].tensor.location == "Device"
+    assert (plan.inputs[0].tensor.shape, plan.inputs[0].tensor.location) == ((1, 3, 8, 8), "Device")
 
 
 def test_tensors_described_alike_are_one_object() -> None:
@@ -64,13 +63,11 @@ def test_tensorrt_8_6_writes_raw_separators() -> None:
 
 
 def test_tensorrt_10() -> None:
-    plan = read(plans.tensorrt_10())
-    call, gemm = plan.layers[3:]
+    call, gemm = read(plans.tensorrt_10()).layers[3:]
     assert call.is_inert
     assert call.tactic_name is None
     assert gemm.type == gemm.subtype == "gemm"
-    assert gemm.onnx_nodes == ("head/MatMul", "head/Add")
-    assert gemm.stream == 0
+    assert (gemm.onnx_nodes, gemm.stream) == (("head/MatMul", "head/Add"), 0)
     assert [one.dtype for one in gemm.inputs] == [DataType.FP16] * 3
     assert gemm.inputs[1].layout is None
     assert gemm.inputs[1].location is None
@@ -201,8 +198,7 @@ def test_what_is_no_plan(text) -> None:
 def test_metadata_that_is_not_onnx_or_twice_escaped() -> None:
     layer = {**plans.convolution(), "Metadata": "my own words"}
     found = read({"Layers": [layer]}).layers[0]
-    assert found.onnx_nodes == ()
-    assert found.metadata == "my own words"
+    assert (found.onnx_nodes, found.metadata) == ((), "my own words")
     layer = {
         **plans.convolution(),
         "Metadata": r"[ONNX Layer: a]\u001e[ONNX Layer: b]\u001F[ONNX Layer: a]",

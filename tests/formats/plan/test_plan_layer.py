@@ -43,8 +43,7 @@ def test_types_and_formats_of_trt_11_stand_apart() -> None:
         "Outputs": [{**tensor, "Name": "y", "Datatype": "Float"}],
         "Origin": "REFORMAT",
     }
-    text = encode({"Layers": [raw], "I/O Tensors": []})
-    plan, _ = parse_plan(text, "trt11.json")
+    plan, _ = parse_plan(encode({"Layers": [raw], "I/O Tensors": []}), "trt11.json")
     assert plan.source_schema == "trt11"
     assert layer_json(plan.layers[0], plan.source_schema) == raw
 

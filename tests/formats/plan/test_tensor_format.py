@@ -126,8 +126,7 @@ def test_split_texts() -> None:
     ],
 )
 def test_enum_members(text, name) -> None:
-    layout = parse_layout(text)
-    assert layout.name == name
+    assert parse_layout(text).name == name
 
 
 @pytest.mark.parametrize(

@@ -34,18 +34,15 @@ def written(tmp_path, text: str, name: str = "suite.toml"):
 
 def test_tables_become_records(tmp_path) -> None:
     file = read_suite_file(written(tmp_path, TEXT))
-    assert file.suite.backends == ("ort-cpu", "trt:fp16")
-    assert file.suite.batches == (1, 8)
+    assert (file.suite.backends, file.suite.batches) == (("ort-cpu", "trt:fp16"), (1, 8))
     assert file.suite.mode is None  # not said is not the default: the command line may say it
-    assert file.timing.warmup == "100ms"
-    assert file.validation.rtol == 1e-3
+    assert (file.timing.warmup, file.validation.rtol) == ("100ms", 1e-3)
     assert file.model[0].shapes == ({"ids": "1x128"}, {"ids": (1, 512)})
     assert file.model[0].ranges == {"ids": (0, 30521)}
 
 
 def test_yaml_says_the_same(tmp_path) -> None:
-    yaml = pytest.importorskip("yaml")
-    path = written(tmp_path, yaml.safe_dump(parse_toml(TEXT)), "suite.yaml")
+    path = written(tmp_path, pytest.importorskip("yaml").safe_dump(parse_toml(TEXT)), "suite.yaml")
     assert read_suite_file(path) == read_suite_file(written(tmp_path, TEXT))
 
 
@@ -128,7 +125,6 @@ def test_the_example_is_a_suite_with_everything_uncommented(tmp_path) -> None:
         lines.append(text if is_setting else line)
     once = "\n".join(one for one in lines if not one.startswith("duration"))
     file = read_suite_file(written(tmp_path, once))
-    assert file.suite.retries == 0
-    assert file.suite.timeout == "10min"
+    assert (file.suite.retries, file.suite.timeout) == (0, "10min")
     assert file.environments == {"trt86": "/opt/trt86/bin/python"}
     assert file.model[0].shapes[1] == {"ids": "1x512"}

@@ -11,8 +11,7 @@ VALUES = np.arange(6, dtype=np.float32).reshape(2, 3)
 def test_npy_and_onnx(tmp_path) -> None:
     np.save(tmp_path / "a.npy", VALUES)
     np.testing.assert_array_equal(load_tensor(tmp_path / "a.npy"), VALUES)
-    proto = numpy_helper.from_array(VALUES, "x")
-    (tmp_path / "a.pb").write_bytes(proto.SerializeToString())
+    (tmp_path / "a.pb").write_bytes(numpy_helper.from_array(VALUES, "x").SerializeToString())
     np.testing.assert_array_equal(load_tensor(tmp_path / "a.pb"), VALUES)
 
 
@@ -96,8 +95,7 @@ def test_data_sets_by_number_or_by_name(tmp_path) -> None:
         write(tmp_path, f"input_{number}.pb", np.float32(number))
     write(tmp_path, "output_0.pb", np.float32(99))
     (tmp_path / "notes.txt").write_text("x")
-    names = [f"in{number}" for number in range(11)]
-    found = load_data_set(tmp_path, names)
+    found = load_data_set(tmp_path, [f"in{number}" for number in range(11)])
     assert {name: float(value) for name, value in found.items()} == {
         f"in{number}": float(number) for number in range(11)
     }

@@ -41,8 +41,7 @@ def test_a_build_has_trexs_sections_and_the_whole_report() -> None:
         "workspace": "1GiB",
     }
     assert (report.device.name, report.device.compute_capability) == ("H200", "9.0")
-    assert report.device.sm_count == 132
-    assert report.device.memory_bytes == 150 << 30
+    assert (report.device.sm_count, report.device.memory_bytes) == (132, 150 << 30)
     assert msgspec.convert(written["enginescope"], BuildReport, strict=False) == REPORT
 
 
@@ -59,8 +58,7 @@ def test_what_is_not_known_of_a_gpu_is_left_out() -> None:
     assert build_metadata(REPORT, "m", None)["device_information"] == {
         "Selected Device": "GPU of the report"
     }
-    unknown = replace(REPORT, device=None)
-    assert build_metadata(unknown, "m", None)["device_information"] == {}
+    assert build_metadata(replace(REPORT, device=None), "m", None)["device_information"] == {}
 
 
 SUMMARY = ReportedSummary(

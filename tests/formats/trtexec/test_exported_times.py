@@ -104,8 +104,7 @@ def test_whole_records_are_kept() -> None:
     rows = [*records(3), {"latencyMs": 1.0}, "junk", {**record(9.0, 1.0), "computeMs": None}]
     times, notices = parse_times(encoded(rows), "t.json")
     assert len(times.samples[0]) == 3
-    assert notices[0].code == "W-RECORDS"
-    assert notices[0].evidence["left_out"] == 3
+    assert (notices[0].code, notices[0].evidence["left_out"]) == ("W-RECORDS", 3)
     data = encoded(records(5))
     times, notices = parse_times(data[: len(data) - 40], "t.json")
     assert len(times.samples[0]) == 4
@@ -124,8 +123,7 @@ def test_a_step_shows_in_thirty_two_values_of_three_kinds() -> None:
     assert clock_step_ms(steps) == 2.0**-10
     assert clock_step_ms(steps[:31]) is None
     assert clock_step_ms(np.resize(steps[:2], 32)) is None
-    printed = np.array([float(f"{one:.6g}") for one in steps])
-    assert (on_the_clock(printed) == steps).all()
+    assert (on_the_clock(np.array([float(f"{one:.6g}") for one in steps])) == steps).all()
 
 
 def printed(values: np.ndarray) -> np.ndarray:
@@ -134,8 +132,7 @@ def printed(values: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("power", [10, 11, 12, 14])
 def test_the_step_of_printed_floats(power) -> None:
-    ticks = np.random.default_rng(1).integers(600, 640, 400)
-    exact = ticks * 2.0**-power
+    exact = np.random.default_rng(1).integers(600, 640, 400) * 2.0**-power
     assert clock_step_ms(printed(exact)) == 2.0**-power
     np.testing.assert_array_equal(on_the_clock(printed(exact)), exact)
 

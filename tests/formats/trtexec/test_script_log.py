@@ -54,8 +54,7 @@ def test_a_script_that_builds_and_prints_layers() -> None:
         "CaskConvolution",
     )
     assert (first.inputs[0].shape, first.outputs[0].shape) == ((1, 3, 8, 8), (None, 8, 8, 8))
-    assert first.outputs[0].name == "a, b"
-    assert first.onnx_nodes == ("conv", "relu")
+    assert (first.outputs[0].name, first.onnx_nodes) == ("a, b", ("conv", "relu"))
     assert (first.weights[0].count, first.attributes["Kernel"]) == (72, [3, 3])
     assert (first.tactic_value, second.stream, second.tactic_name) == ("0x5b", 1, None)
     assert [one.tensor.name for one in (*plan.inputs, *plan.outputs)] == ["x", "a, b"]
@@ -69,14 +68,12 @@ def test_each_engine_of_a_script_is_apart() -> None:
     assert one.inspected is None
     assert two.inspected is not None
     assert two.report.tool_version == "10.16.2"
-    line = two.report.messages[0].line
-    assert line == one.report.messages[0].line + BUILD.count("\n")
+    assert two.report.messages[0].line == one.report.messages[0].line + BUILD.count("\n")
 
 
 def test_json_in_a_log_goes_before_text() -> None:
     root = {"Layers": ["conv", "relu"], "Bindings": ["x"]}
-    text = f"{LAYERS}then\n{json.dumps(root, indent=1)}\nand more"
-    assert inspected_plan(text) == root
+    assert inspected_plan(f"{LAYERS}then\n{json.dumps(root, indent=1)}\nand more") == root
     assert inspected_plan('{"Layers": [oops') is None
 
 

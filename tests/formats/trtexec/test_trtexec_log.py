@@ -171,8 +171,7 @@ def test_each_process_in_a_file_has_its_own_facts() -> None:
     assert (first.report.passed, second.report.passed, none) == (None, True, ())
     part = logs.OPTIONS_10 + "[03/14/2025-09:26:53] [W] careful\n" + logs.PASSED
     (first, _), (second, _) = parse_trtexec_logs((part + part).encode(), "t.log")
-    lines = part.count("\n")
-    assert first.report.messages[0].line == second.report.messages[0].line - lines
+    assert first.report.messages[0].line == second.report.messages[0].line - part.count("\n")
 
 
 def test_processes_that_wrote_at_the_same_time_are_refused() -> None:

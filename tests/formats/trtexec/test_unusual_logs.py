@@ -56,8 +56,7 @@ def test_mixed_lines_of_two_processes_are_refused(lines) -> None:
 
 
 def test_a_table_that_breaks_off_is_said() -> None:
-    text = WHOLE[: WHOLE.index("      16.00")]
-    log, notices = parse_trtexec_log(text.encode(), "t.log")
+    log, notices = parse_trtexec_log(WHOLE[: WHOLE.index("      16.00")].encode(), "t.log")
     assert len(log.profile.layers) == 2
     (notice,) = (one for one in notices if one.code == "W-TRUNCATED")
     assert notice.message.startswith("t.log: the table of layer times ends before its total")

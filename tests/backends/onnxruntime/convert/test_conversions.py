@@ -165,8 +165,7 @@ def test_what_cannot_be_converted_is_an_outcome(tmp_path) -> None:
 
 @pytest.mark.usefixtures("in_process")
 def test_other_inputs_types_reach_the_converted_model(tmp_path) -> None:
-    source = dense(tmp_path / "net.onnx")
-    jobs = make_jobs([source], ["ort-cpu:fp16?keep_io_types=0"], QUICK)
+    jobs = make_jobs([dense(tmp_path / "net.onnx")], ["ort-cpu:fp16?keep_io_types=0"], QUICK)
     (run,) = run_jobs(jobs, lambda _: None)
     assert run.outcome.kind is OutcomeKind.OK, run.outcome
     assert run.inputs[0].dtype.value == "FP16"

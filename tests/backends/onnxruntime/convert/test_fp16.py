@@ -194,8 +194,7 @@ def test_a_model_with_constant_nodes_is_converted(tmp_path, version, is_output) 
     source = models.write(
         tmp_path / "net.onnx", nodes, [models.info("x", FLOAT, 4, 8)], outputs, ir=version
     )
-    made = fp16_model(source, tmp_path / "cache")
-    assert close(answer(made.path, x=X), X + 3)
+    assert close(answer(fp16_model(source, tmp_path / "cache").path, x=X), X + 3)
 
 
 def test_a_node_that_is_not_there(tmp_path) -> None:
@@ -296,8 +295,7 @@ def external(folder: Path) -> Path:
     source = dense(folder / "inner.onnx", weights=[weights("w", 8, 8)])
     model = onnx.load(source)
     source.unlink()
-    shape = numpy_helper.from_array(np.array([2, 16]), "shape")
-    model.graph.initializer.append(shape)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2, 16]), "shape"))
     model.graph.node[-1].output[0] = "s"
     model.graph.node.append(helper.make_node("Reshape", ["s", "shape"], ["y"]))
     model.graph.output[0].CopyFrom(models.info("y", FLOAT, 2, 16))
@@ -310,8 +308,7 @@ def external(folder: Path) -> Path:
 def test_weights_in_a_file_of_their_own(tmp_path, folder, monkeypatch) -> None:
     # the shape is read first, the weights last
     monkeypatch.setattr(model_files, "_SMALL_BYTES", 64)
-    source = external(folder)
-    made = fp16_model(source, tmp_path / "cache")
+    made = fp16_model(external(folder), tmp_path / "cache")
     assert close(answer(made.path, x=X), answer(tmp_path / "whole.onnx", x=X))
     assert sorted(one.name for one in folder.iterdir()) == ["net.data", "net.onnx"]
 
@@ -365,8 +362,7 @@ def test_local_functions_are_inlined(tmp_path) -> None:
     model = helper.make_model(graph, ir_version=8, opset_imports=opsets, functions=[double])
     source = tmp_path / "net.onnx"
     onnx.save(model, source)
-    made = fp16_model(source, tmp_path / "cache")
-    assert close(answer(made.path, x=X), 2 * X)
+    assert close(answer(fp16_model(source, tmp_path / "cache").path, x=X), 2 * X)
 
 
 def test_it_is_made_once_for_each_version(tmp_path, monkeypatch) -> None:
@@ -402,19 +398,16 @@ def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
 def test_weights_that_are_not_what_was_kept(convnet, tmp_path, monkeypatch) -> None:
     """They lie in a file of their own, of the same size as before."""
     monkeypatch.setattr(model_files, "_APART_BYTES", 1)
-    first = Path(fp16_model(convnet, tmp_path / "cache").path)
-    (weights_file,) = first.parent.glob("*.data")
+    (weights_file,) = Path(fp16_model(convnet, tmp_path / "cache").path).parent.glob("*.data")
     whole = weights_file.read_bytes()
     weights_file.write_bytes(models.damaged(whole))
-    again = fp16_model(convnet, tmp_path / "cache")
-    assert not again.from_cache
+    assert not fp16_model(convnet, tmp_path / "cache").from_cache
     assert weights_file.read_bytes() == whole
 
 
 def test_one_that_came_first_is_taken(tmp_path) -> None:
     """Two processes make the same model: the second finds the first one's in its place."""
-    source = dense(tmp_path / "net.onnx")
-    first = Path(fp16_model(source, tmp_path / "cache").path)
+    first = Path(fp16_model(dense(tmp_path / "net.onnx"), tmp_path / "cache").path)
     with kept_models.new_entry(first.parent, lambda: kept_models._is_whole(first.parent)) as part:
         (part / first.name).write_text("the second one's")
     assert first.read_text("latin-1") != "the second one's"

@@ -62,8 +62,7 @@ def of_features(path: Path) -> Path:
         helper.make_node("Mul", ["n", "two"], ["y"]),
     ]  # fmt: skip
     x, y = models.info("x", FLOAT, "N", 4), models.info("y", FLOAT, "N", 7)
-    held = [weights("w", 4, 3), constant("two", 2)]
-    graph = helper.make_graph(nodes, "features", [x], [y], held)
+    graph = helper.make_graph(nodes, "features", [x], [y], [weights("w", 4, 3), constant("two", 2)])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
     onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
     return path

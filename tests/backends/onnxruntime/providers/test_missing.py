@@ -85,8 +85,7 @@ def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(providers.ctypes, "CDLL", load)
     ort = SimpleNamespace(__file__=str(tmp_path / "__init__.py"), cuda_version="13.0")
-    error = providers.did_not_start(ort, CUDA)
-    assert error.why == "library libcublas.so.13 is missing"
+    assert providers.did_not_start(ort, CUDA).why == "library libcublas.so.13 is missing"
 
 
 @pytest.mark.parametrize("name", ["cpu", "CPU", "cpuexecutionprovider"])

@@ -38,13 +38,10 @@ def test_our_importer_reads_times_to_the_same_figures() -> None:
     assert notices == ()
     assert times.wall_ms == pytest.approx(1.25 * (N - 1) + 1.15, rel=1e-6)
     for one in times.samples:
-        series = run.series(one.metric)
-        np.testing.assert_allclose(one.values_ms, series.values_ms, rtol=1e-9)
-    bare = replace(run, samples=())
-    ours, theirs = json.loads(times_json(bare)), json.loads(times_json(run))
+        np.testing.assert_allclose(one.values_ms, run.series(one.metric).values_ms, rtol=1e-9)
+    ours, theirs = json.loads(times_json(replace(run, samples=()))), json.loads(times_json(run))
     assert ours[7]["computeMs"] == pytest.approx(theirs[7]["computeMs"], rel=1e-9)
-    mode = replace(run.job.workload.mode, cuda_graph=None)
-    workload = replace(run.job.workload, mode=mode)
+    workload = replace(run.job.workload, mode=replace(run.job.workload.mode, cuda_graph=None))
     run = replace(run, job=replace(run.job, workload=workload))
     assert "cudaGraph" not in json.loads(times_json(run))[0]
 
@@ -59,8 +56,7 @@ def test_queries_are_in_the_order_of_their_start() -> None:
         replace(one, values_ms=one.values_ms.reshape(-1, 2)[:, ::-1].reshape(-1))
         for one in run.samples
     )
-    other = replace(run, trace=QueryTrace(**turned), samples=series)
-    assert times_json(other) == times_json(run)
+    assert times_json(replace(run, trace=QueryTrace(**turned), samples=series)) == times_json(run)
 
 
 def test_profiles_read_back() -> None:
@@ -71,8 +67,7 @@ def test_profiles_read_back() -> None:
     profile, notices = parse_profile(data, "profile.json")
     assert notices == ()
     assert profile.layers[2].name == PROFILE.layers[2].name
-    assert profile.iterations == 120
-    assert profile.layers[0].mean_ms == 0.5
+    assert (profile.iterations, profile.layers[0].mean_ms) == (120, 0.5)
     assert profile.layers[2].mean_ms == pytest.approx(1 / 6, rel=1e-11)
 
 

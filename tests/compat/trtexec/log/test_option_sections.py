@@ -78,8 +78,7 @@ def test_shapes_of_profiles_and_of_the_run() -> None:
 
 
 def test_names_and_batches_of_models_and_engines() -> None:
-    lines = option_lines(settings(model="--onnx=a\nb"))
-    assert "Model: a\\x0ab" in [one.text for one in lines]
+    assert "Model: a\\x0ab" in [one.text for one in option_lines(settings(model="--onnx=a\nb"))]
     assert "Batch: 1" in texts("--loadEngine=e.plan", trt="8.6.1")
     assert "Batch: Explicit" in texts("--loadEngine=e.plan", "--shapes=x:1", trt="8.6.1")
     assert "Batch: Explicit" in texts("--loadEngine=e.plan")

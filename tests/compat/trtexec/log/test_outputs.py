@@ -38,9 +38,7 @@ def test_scalars_booleans_and_halves() -> None:
             ]
         )
     )
-    assert found[0]["dimensions"] == ""
-    assert found[0]["values"] == [2.5]
-    assert found[1]["values"] == [1, 0]
+    assert (found[0]["dimensions"], found[0]["values"], found[1]["values"]) == ("", [2.5], [1, 0])
     assert found[2]["values"] == [float(np.float16(0.1))]
     assert all("nonFinite" not in one for one in found)
 

@@ -63,9 +63,7 @@ def test_our_log_reads_back_to_the_same_figures(trt) -> None:
     assert report.tool_version == str(asked.arguments.version)
     assert report.command == "enginescope trtexec --onnx=model.onnx"
     assert report.device == GPU if trt != "8.6.1" else report.device is not None
-    assert report.throughput_per_s == 800
-    assert report.host_walltime_s == 1.25
-    assert report.parse_s == 0.25
+    assert (report.throughput_per_s, report.host_walltime_s, report.parse_s) == (800, 1.25, 0.25)
     assert report.build_s == (12.25 if trt == "8.6.1" else 12)
     assert report.deserialize_s == 0.03125
     assert report.engine_bytes == (None if trt == "8.6.1" else 2 * 2**20)
@@ -104,8 +102,7 @@ def recorded(data: Path, tmp_path: Path) -> Path:
 
 def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
     (run,) = import_artifacts([recorded]).runs
-    source = (recorded / "depth_anything_small.timing.json").read_bytes()
-    times, _ = parse_times(source, "times")
+    times, _ = parse_times((recorded / "depth_anything_small.timing.json").read_bytes(), "times")
     run = replace(run, wall_ms=times.wall_ms)
     theirs = run.tool
     asked = settings_of(read_arguments(theirs.command.split()[1:], version("8.6.0")))
@@ -215,20 +212,17 @@ def test_copies_that_are_not_made_are_printed_as_zero() -> None:
 def test_a_graph_that_could_not_be_captured(trt) -> None:
     asked = settings(*(() if trt == "11.1.0" else ("--useCudaGraph",)), trt=trt)
     run = measured(asked)
-    mode = replace(run.job.workload.mode, cuda_graph=False)
-    workload = replace(run.job.workload, mode=mode)
+    workload = replace(run.job.workload, mode=replace(run.job.workload.mode, cuda_graph=False))
     run = replace(run, job=replace(run.job, workload=workload))
     found = texts_of(run_lines(run, asked, KeptTexts()), "W")
     assert len(found) == 3
     assert ("--useCudaGraph flag has been ignored" in found[2]) == (trt != "11.1.0")
-    captured = lines_of(asked)
-    assert any("Successfully captured" in one.text for one in captured) == (trt != "8.6.1")
+    assert any("Successfully captured" in one.text for one in lines_of(asked)) == (trt != "8.6.1")
 
 
 @pytest.mark.parametrize(("trt", "ends"), [("8.6.1", None), ("9.0.0", 300), ("10.16.1", 200)])
 def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
-    asked = settings("--avgRuns=1", trt=trt)
-    found = [one.text for one in lines_of(asked)]
+    found = [one.text for one in lines_of(settings("--avgRuns=1", trt=trt))]
     averages = [one for one in found if one.startswith("Average on 1 runs - GPU latency: ")]
     assert len(averages) == (N if ends is None else 2 * ends)
     if ends is not None:
@@ -237,8 +231,7 @@ def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
 
 def test_layers_bindings_and_shapes() -> None:
     asked = settings("--dumpLayerInfo", "--dumpOptimizationProfile", "--optShapes=x:2x3")
-    lines = run_lines(measured(asked), asked, KeptTexts(inspector=INSPECTOR))
-    found = [one.text for one in lines]
+    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts(inspector=INSPECTOR))]
     assert "Layers:\na\\x1fb\nc\n\nBindings:\nx\ny" in found
     assert "Model input x (profile 0): min=2x3, opt=2x3, max=2x3" in found
     assert "Input binding for x with dimensions 1x3x8x8 and type fp32 is created." in found
