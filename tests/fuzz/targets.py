@@ -63,15 +63,6 @@ _TRACE = {
         for at, cat in enumerate(("cpu_op", "kernel") * 4)
     ],
 }
-_EVENTS = [
-    {"cat": "Node", "name": "a_kernel_time", "ts": 1, "dur": 5, "args": {"op_name": "If"}},
-    {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9, "args": {}},
-] * 3
-_METADATA = {
-    "performance_summary": {"Latency": [1.0, 2.0, 1.5, 1.5, 1.9], "Throughput": 3.0},
-    "device_information": {"Selected Device": "GPU", "SMs": 3.0, "Device Global Memory": "1 MiB"},
-}
-_PROFILE = [{"count": 2}, {"name": "a", "timeMs": 2.0, "averageMs": 1.0, "percentage": 100}]
 _OUTPUTS = [{"name": "y", "dimensions": "1x3", "values": [1.0, 2.0, 3.0]}]
 _LATENCIES = {"/conv/Conv": [0.5, 0.25], "PWN(/relu/Relu)": [0.125, 0.25]}
 
@@ -79,7 +70,8 @@ _LATENCIES = {"/conv/Conv": [0.5, 0.25], "PWN(/relu/Relu)": [0.125, 0.25]}
 def seeds() -> dict[str, list[bytes]]:
     """Return sound files: of other tools, suites, documents of stored runs, models."""
     made = (
-        *(times.records(6), _PROFILE, _METADATA, _EVENTS, _TRACE, _OUTPUTS, _LATENCIES),
+        *(times.records(6), times.PROFILE, times.METADATA, times.EVENTS, _TRACE),
+        *(_OUTPUTS, _LATENCIES),
         *(plans.tensorrt_8_4(), plans.tensorrt_10(), plans.tensorrt_11(), plans.names_only()),
     )
     foreign = [json.dumps(value, indent=1).encode() for value in made]

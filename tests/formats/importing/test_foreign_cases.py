@@ -185,7 +185,6 @@ def test_a_metric_of_a_later_version_is_named(tmp_path) -> None:
 
 
 PLAN_LAYER = {"Name": "a", "LayerType": "Convolution", "Inputs": [], "Outputs": []}
-PROFILE = [{"count": 2}, {"name": "a", "timeMs": 2.0, "averageMs": 1.0, "percentage": 100}]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +220,7 @@ def test_the_last_of_several_documents_may_be_cut_off(tmp_path) -> None:
 
 
 def test_documents_of_several_kinds_make_one_run(tmp_path) -> None:
-    text = json.dumps(PROFILE) + "\n" + json.dumps({"Layers": [PLAN_LAYER]})
+    text = json.dumps(times.PROFILE) + "\n" + json.dumps({"Layers": [PLAN_LAYER]})
     run = only(tmp_path, text)
     assert (len(run.plan.layers), run.profile.iterations) == (1, 2)
 

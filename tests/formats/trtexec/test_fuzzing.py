@@ -21,16 +21,8 @@ from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from tests.formats import logs, plans, times
+from tests.formats.times import EVENTS, METADATA, PROFILE
 
-PROFILE = [{"count": 2}, {"name": "a", "timeMs": 2.0, "averageMs": 1.0, "percentage": 100}]
-METADATA = {
-    "performance_summary": {"Latency": [1.0, 2.0, 1.5, 1.5, 1.9], "Throughput": 3.0},
-    "device_information": {"Selected Device": "GPU", "SMs": 3.0, "Device Global Memory": "1 MiB"},
-}
-EVENTS = [
-    {"cat": "Node", "name": "a_kernel_time", "ts": 1, "dur": 5, "args": {"op_name": "If"}},
-    {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9, "args": {}},
-] * 3
 PARSERS: dict[str, tuple[Callable[[bytes, str], Any], list[Any]]] = {
     "json": (read_json, [PROFILE]),
     "plan": (parse_plan, [plans.tensorrt_8_4(), plans.tensorrt_10(), plans.tensorrt_11()]),
@@ -55,21 +47,20 @@ JUNK: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=6,
 )
+#: 60 inputs find a fault of one input in 20 with 95 % certainty; `make fuzz` runs 30 minutes.
 FUZZ = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 EVERY = pytest.mark.parametrize("kind", PARSERS)
 
 
 def survives(kind: str, data: bytes) -> None:
-    parse, _ = PARSERS[kind]
-    result, failure = None, None
+    result, failure = None, "fuzz"
     try:
-        result = parse(data, "fuzz")
+        result = PARSERS[kind][0](data, "fuzz")
     except FormatError as error:
-        failure = error
-    if failure is not None:
-        assert str(failure).startswith("fuzz")
+        failure = str(error)
+    assert failure.startswith("fuzz")
     # What came of it can be stored: no lone surrogates, no recursion, nothing that is not finite.
     assert msgspec.json.encode(result, enc_hook=as_list)
     assert all(math.isfinite(one) for one in floats(msgspec.to_builtins(result, enc_hook=as_list)))
@@ -82,11 +73,8 @@ def as_list(value: Any) -> Any:
 def floats(value: Any) -> Iterator[float]:
     if isinstance(value, float):
         yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from floats(one)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
+    elif isinstance(value, (dict, list, tuple)):
+        for one in value.values() if isinstance(value, dict) else value:
             yield from floats(one)
 
 
@@ -119,8 +107,7 @@ def mutate(draw: st.DrawFn, value: Any) -> Any:
 @given(draw=st.data())
 @FUZZ
 def test_values_of_another_type(kind, draw) -> None:
-    _, samples = PARSERS[kind]
-    for sample in samples:
+    for sample in PARSERS[kind][1]:
         survives(kind, json.dumps(mutate(draw.draw, sample)).encode())
 
 
@@ -156,9 +143,9 @@ def test_flipped_bytes(kind, places) -> None:
 def test_tensor_files(tmp_path, head, data, suffix) -> None:
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(head + data)
-    failure = None
+    failure = path.name
     try:
         load_tensor(path, dtype="float32", shape=(2,))
     except FormatError as error:
-        failure = error
-    assert failure is None or path.name in str(failure)
+        failure = str(error)
+    assert path.name in failure

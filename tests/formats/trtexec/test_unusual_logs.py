@@ -1,4 +1,4 @@
-"""Logs as terminals, redirections and several processes at once leave them."""
+"""Logs as terminals, redirections, several processes at once and failed builds leave them."""
 
 from itertools import chain, zip_longest
 
@@ -7,6 +7,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.plan.plan_json import inspected_plan
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log, parse_trtexec_logs
 from tests.formats import logs
@@ -31,8 +32,7 @@ def test_what_a_terminal_adds_changes_no_figure(tmp_path, text) -> None:
     path = tmp_path / "t.log"
     path.write_bytes(text.encode())
     (run,) = import_artifacts([path]).runs
-    assert run.tool == expected.report
-    assert run.profile == expected.profile
+    assert (run.tool, run.profile) == (expected.report, expected.profile)
     assert run.tool.throughput_per_s == 1234.5
 
 
@@ -42,10 +42,8 @@ def test_processes_whose_first_and_last_lines_are_missing_are_apart() -> None:
     assert (one.report.throughput_per_s, two.report.throughput_per_s) == (1234.5, 99)
     assert (one.report.device.name, two.report.device.name) == ("NVIDIA RTX", "Other")
     mixed = "\n".join((*LINES, *second)).encode()  # only those of the second are missing
-    assert [log.report.throughput_per_s for log, _ in parse_trtexec_logs(mixed, "t.log")] == [
-        1234.5,
-        99,
-    ]
+    found = parse_trtexec_logs(mixed, "t.log")
+    assert [log.report.throughput_per_s for log, _ in found] == [1234.5, 99]
 
 
 @pytest.mark.parametrize("lines", [LINES, UNSTATED, LINES[: len(LINES) * 3 // 4], LINES[:8]])
@@ -89,13 +87,44 @@ def test_lines_that_only_begin_like_layers_are_no_plan(tmp_path) -> None:
 
 def test_a_summary_without_its_title_before_others() -> None:
     """READMEs leave the title out of one of several summaries."""
-    titled = [
-        "=== Performance summary ===",
-        "GPU Compute Time: min = 1 ms, max = 2 ms, mean = 1.5 ms",
-    ]
+    figures = "GPU Compute Time: min = 1 ms, max = 2 ms, mean = 1.5 ms"
+    titled = ["=== Performance summary ===", figures]
     for lines in ([*titled[1:], *titled, *titled], [*titled, *titled, *titled]):
         text = "\n".join(f"{line}\n```" for line in ["=== Model Options ===", *lines])
-        means = [
-            log.report.summaries[0].mean_ms for log, _ in parse_trtexec_logs(text.encode(), "a")
-        ]
-        assert means == [1.5, 1.5, 1.5]
+        found = parse_trtexec_logs(text.encode(), "a")
+        assert [log.report.summaries[0].mean_ms for log, _ in found] == [1.5, 1.5, 1.5]
+
+
+NONE = "Error Code 10: Internal Error (Could not find any implementation for node conv1.)"
+WORKSPACE = "the workspace was too small for conv1: allow a larger one"
+MEMORY = "Requested amount of GPU memory (8589934592 bytes) could not be allocated."
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([NONE], "no implementation of conv1 with"),
+        ([MEMORY, NONE], "the GPU's memory was too small"),
+        (["Cuda Runtime (out of memory)"], "the GPU's memory was too small"),
+        (["Device memory is insufficient to use tactic.", NONE], "the GPU's memory was too small"),
+        (["CUDA_ERROR_OUT_OF_MEMORY"], "the GPU's memory was too small"),
+        ([NONE.replace("conv1.", "a.0 + relu. In computeCosts at x.cpp:1")], "of a.0 + relu with"),
+        ([NONE.replace(".)", "")], "no implementation of conv1 with"),
+        ([NONE.replace(".)", " due to insufficient workspace. See x.)")], WORKSPACE),
+        ([MEMORY, "Skipping tactic 1 due to insufficient workspace"], "the GPU's memory"),
+        (["parse error"], None),
+        ([], None),
+    ],
+)
+def test_which_of_the_two_it_is(messages, words) -> None:
+    hint = build_failure_hint(messages)
+    assert hint is None if words is None else words in (hint or "")
+
+
+def test_an_imported_log_of_a_failed_build_says_it(tmp_path) -> None:
+    failed = logs.PASSED.replace("PASSED", "FAILED")
+    lines = [f"[03/14/2025-09:26:53] [E] {text}\n" for text in (MEMORY, NONE)]
+    (tmp_path / "net.log").write_text("".join((logs.OPTIONS_10, *lines, failed)))
+    (run,) = import_artifacts([tmp_path]).runs
+    assert run.outcome.message == MEMORY
+    assert "memory was too small" in (run.outcome.hint or "")
