@@ -21,7 +21,7 @@ from enginescope.rules.view import LintInput
 from tests.compat.trtexec.runs import settings
 from tests.formats import plans
 from tests.formats.plans import tensor
-from tests.formats.trex.test_trex_metadata import SEVEN
+from tests.formats.test_trex_metadata import SEVEN
 from tests.trex.made_plans import chain, explored, layer, plan_of
 
 IO = ("x", "y")

@@ -48,11 +48,8 @@ def test_a_script_that_builds_and_prints_layers() -> None:
     assert notices == ()
     plan, told = plan_of(Document(source="s.log", value=log.inspected), name="s")
     first, second = plan.layers
-    assert (first.name, first.type, first.subtype) == (
-        "conv + relu",
-        "Convolution",
-        "CaskConvolution",
-    )
+    assert (first.name, first.type) == ("conv + relu", "Convolution")
+    assert first.subtype == "CaskConvolution"
     assert (first.inputs[0].shape, first.outputs[0].shape) == ((1, 3, 8, 8), (None, 8, 8, 8))
     assert (first.outputs[0].name, first.onnx_nodes) == ("a, b", ("conv", "relu"))
     assert (first.weights[0].count, first.attributes["Kernel"]) == (72, [3, 3])
@@ -87,31 +84,20 @@ def test_what_is_a_log_of_a_script() -> None:
 
 
 TORCH = {
-    "python": (
-        "DEBUG",
-        "INFO",
-        "WARNING",
-        "ERROR",
-        ":torch_tensorrt [TensorRT Conversion Context]:",
-    ),
-    "c++": (
-        *("DEBUG", "INFO", "WARNING", "ERROR"),
-        ": [Torch-TensorRT TorchScript Conversion Context] - ",
-    ),
+    "python": "{}:torch_tensorrt [TensorRT Conversion Context]:",
+    "c++": "{}: [Torch-TensorRT TorchScript Conversion Context] - ",
 }
 
 
 @pytest.mark.parametrize("logger", TORCH)
 def test_torch_tensorrt_prints_lines_of_tensorrt(logger) -> None:
-    debug, info, warning, error, context = TORCH[logger]
-    text = (
-        "INFO:torch_tensorrt.dynamo._compiler:Compilation Settings: CompilationSettings()\n"
-        f"{debug}{context}Tactic: 0x3e8 Time: 0.011776\n"
-        f"{warning}{context}careful\n"
-        f"{info}{context}Total Weights Memory: 1024 bytes\n"
-        f"{info}{context}Engine generation completed in 3.21 seconds.\n"
-        f"{error}{context}broken\n"
-    )
+    lines = [
+        *(("DEBUG", "Tactic: 0x3e8 Time: 0.011776"), ("WARNING", "careful")),
+        ("INFO", "Total Weights Memory: 1024 bytes"),
+        *(("INFO", "Engine generation completed in 3.21 seconds."), ("ERROR", "broken")),
+    ]
+    text = "INFO:torch_tensorrt.dynamo._compiler:Compilation Settings: CompilationSettings()\n"
+    text += "".join(f"{TORCH[logger].format(level)}{line}\n" for level, line in lines)
     assert is_script_log(text)
     ((log, _),) = parse_script_logs(text.encode(), "torch.log")
     assert (log.backend, log.report.build_s) == ("trt", 3.21)

@@ -48,6 +48,8 @@ def test_the_last_line_of_a_route_counts_and_a_cut_one_is_skipped(tmp_path) -> N
         file.write('{"iter": 3, "build_ro')
     (route,) = read_tuning_cache(path)
     assert route.gpu_ms == 1.0
+    with pytest.raises(UsageError, match="No such file"):
+        read_tuning_cache(tmp_path / "absent.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,3 @@ def test_other_files_are_named_with_the_line(tmp_path, text, message) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
         read_tuning_cache(path)
-
-
-def test_a_file_that_is_not_there(tmp_path) -> None:
-    with pytest.raises(UsageError, match="No such file"):
-        read_tuning_cache(tmp_path / "absent.jsonl")

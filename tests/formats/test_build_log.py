@@ -226,7 +226,7 @@ def test_notices_say_what_is_missing() -> None:
 
 
 def test_the_page_explains_every_notice() -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     code = (root / "src/enginescope/formats/build_log/build_log.py").read_text()
     page = (root / "docs/reference/build-logs.md").read_text()
     assert set(re.findall(r'"(W-[A-Z-]+)"', code)) == set(re.findall(r"`(W-[A-Z-]+)`", page))

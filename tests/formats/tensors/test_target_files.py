@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -5,7 +6,12 @@ import pytest
 from PIL import Image
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.tensors.target_files import MAP_SUFFIXES, FolderTargets, load_map
+from enginescope.formats.tensors.target_files import (
+    MAP_SUFFIXES,
+    CocoBoxes,
+    FolderTargets,
+    load_map,
+)
 
 DEPTH = np.arange(12, dtype=np.float32).reshape(3, 4) + 0.5
 
@@ -79,3 +85,28 @@ def test_folders_give_files_by_base_name(tmp_path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="no file in it"):
         FolderTargets(tmp_path / "empty", MAP_SUFFIXES, load_map)
+
+
+def written(path: Path, **changes: object) -> Path:
+    content = {
+        "images": [{"id": 5, "file_name": "val/a.jpg", "width": 20, "height": 10}],
+        "annotations": [{"image_id": 5, "category_id": 7, "bbox": [1, 2, 3, 4]}],
+        "categories": [{"id": 7, "name": "cat"}, {"id": 3, "name": "cup"}],
+    }
+    path.write_text(json.dumps(content | changes))
+    return path
+
+
+def test_categories_are_sorted_by_id_whatever_the_order_in_the_file(tmp_path) -> None:
+    """A model that counts classes from 0 counts them in this order."""
+    truth = CocoBoxes(written(tmp_path / "instances.json"))
+    assert truth.base_names() == ("val/a",)
+    known = truth.read("val/a")
+    assert [(one.id, one.name) for one in known.categories] == [(3, "cup"), (7, "cat")]
+    assert [one.bbox for one in known.boxes] == [(1, 2, 3, 4)]
+
+
+def test_a_file_without_categories_is_refused(tmp_path) -> None:
+    path = tmp_path / "instances.json"
+    with pytest.raises(FormatError, match="images, annotations and categories"):
+        CocoBoxes(written(path, categories=None))

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import EnginescopeError, FormatError
 from enginescope.core.toml import parse_toml
 from enginescope.formats.suites.suite_file import read_suite_file
-from enginescope.services.suites.request import example
+from enginescope.services.suites.request import SuiteRequest, example, resolve_suite
+from enginescope.store.archive import Store
 
 TEXT = """
 [suite]
@@ -91,29 +92,21 @@ def test_what_is_not_of_its_type_or_out_of_its_bounds_is_named(tmp_path, text, s
 
 
 def test_model_list_of_the_older_scripts(tmp_path) -> None:
-    rows = [
-        {"root_working_directory": "/zoo"},
-        {
-            "model_name": "resnet50",
-            "working_directory": "resnet50",
-            "model_path": "./model.onnx",
-            "test_data_path": "./",
-        },
-    ]
-    file = read_suite_file(written(tmp_path, json.dumps(rows), "model_list.json"))
-    (model,) = file.model
-    assert (model.name, model.path, model.data) == (
-        "resnet50",
-        "/zoo/resnet50/model.onnx",
-        "/zoo/resnet50",
-    )
+    row = {"model_name": "resnet50", "working_directory": "resnet50"}
+    row |= {"model_path": "./model.onnx", "test_data_path": "./"}
+
+    def models(row: dict[str, str]) -> list[tuple[str | None, ...]]:
+        rows = json.dumps([{"root_working_directory": "/zoo"}, row])
+        file = read_suite_file(written(tmp_path, rows, "model_list.json"))
+        return [(one.name, one.path, one.data) for one in file.model]
+
+    plain = ("resnet50", "/zoo/resnet50/model.onnx", "/zoo/resnet50")
+    assert models(row) == [plain]
     with pytest.raises(FormatError, match="model_path"):
         read_suite_file(written(tmp_path, '[{"model_name": "x"}]', "model_list.json"))
-    rows[1] |= {"model_path_fp16": "half.onnx", "test_data_path_fp16": "half_data"}
-    file = read_suite_file(written(tmp_path, json.dumps(rows), "model_list.json"))
-    assert [(one.name, one.path, one.data) for one in file.model[1:]] == [
-        ("resnet50_fp16", "/zoo/resnet50/half.onnx", "/zoo/resnet50/half_data")
-    ]
+    row |= {"model_path_fp16": "half.onnx", "test_data_path_fp16": "half_data"}
+    half = ("resnet50_fp16", "/zoo/resnet50/half.onnx", "/zoo/resnet50/half_data")
+    assert models(row) == [plain, half]
 
 
 def test_the_example_is_a_suite_with_everything_uncommented(tmp_path) -> None:
@@ -128,3 +121,30 @@ def test_the_example_is_a_suite_with_everything_uncommented(tmp_path) -> None:
     assert (file.suite.retries, file.suite.timeout) == (0, "10min")
     assert file.environments == {"trt86": "/opt/trt86/bin/python"}
     assert file.model[0].shapes[1] == {"ids": "1x512"}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
+@pytest.mark.parametrize("depth", [990, 5000])
+def test_brackets_in_brackets(tmp_path, suffix, depth) -> None:
+    begin = {"toml": "[suite]\nmodels = ", "yaml": "suite: "}.get(suffix, "")
+    with pytest.raises(FormatError, match="suite"):
+        read_suite_file(written(tmp_path, begin + "[" * depth, f"suite.{suffix}"))
+
+
+ODD = ("x" * 5000, "a/" * 3000, "\\u0000")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f'[[model]]\npath = "{path}"\n' for path in ODD),
+        *(f'[[model]]\npath = "net.onnx"\ndata = "{path}"\n' for path in ODD),
+        f'[suite]\nmodels = ["{"y" * 5000}/*.onnx"]\n',
+    ],
+    ids=["path: long", "path: deep", "path: 0", "data: long", "data: deep", "data: 0", "pattern"],
+)
+def test_paths_that_no_file_can_have(tmp_path, text) -> None:
+    with pytest.raises(EnginescopeError, match=r".") as refused:
+        resolve_suite(SuiteRequest(source=written(tmp_path, text)), Store(tmp_path / "store"))
+    assert refused.value.exit_code == 2
