@@ -21,9 +21,8 @@ def imported(path: Path) -> dict[str, Run]:
 
 
 def written(folder: Path, value: object, name: str = "file.json") -> Path:
-    path = folder / name
-    path.write_text(json.dumps(value))
-    return path
+    (folder / name).write_text(json.dumps(value))
+    return folder / name
 
 
 def test_commands_of_hyperfine_have_every_time_in_milliseconds(data) -> None:
@@ -46,19 +45,15 @@ def test_commands_of_hyperfine_have_every_time_in_milliseconds(data) -> None:
 
 def test_parameters_of_a_scan_are_kept(data) -> None:
     runs = imported(data / "benchmarks" / "hyperfine_scan.json")
-    assert {name: run.tool.options["Parameters"] for name, run in runs.items()} == {
-        "sleep 0.01": {"seconds": "0.01"},
-        "sleep 0.02": {"seconds": "0.02"},
-    }
+    parameters = {name: run.tool.options["Parameters"]["seconds"] for name, run in runs.items()}
+    assert parameters == {"sleep 0.01": "0.01", "sleep 0.02": "0.02"}
 
 
 def test_exit_codes_other_than_zero_are_told(tmp_path) -> None:
     one = {"command": "a", "mean": 1.0, "times": [1.0, 1.0, 1.0], "exit_codes": [0, 2, None]}
     run = imported(written(tmp_path, {"results": [one]}))["a"]
-    assert [message.text for message in run.tool.messages] == [
-        "1 of 3 runs ended with 2",
-        "1 of 3 runs ended with None",
-    ]
+    texts = [f"1 of 3 runs ended with {code}" for code in (2, None)]
+    assert [message.text for message in run.tool.messages] == texts
 
 
 def test_without_times_hyperfine_has_printed_figures(tmp_path) -> None:
@@ -72,11 +67,8 @@ def test_without_times_hyperfine_has_printed_figures(tmp_path) -> None:
 def test_repetitions_of_google_benchmark_are_samples(data) -> None:
     path = data / "benchmarks" / "google_repetitions.json"
     run = imported(path)["sum_of_range/64"]
-    entries = [
-        one
-        for one in json.loads(path.read_text())["benchmarks"]
-        if one["run_name"] == "sum_of_range/64"
-    ]
+    every = json.loads(path.read_text())["benchmarks"]
+    entries = [one for one in every if one["run_name"] == "sum_of_range/64"]
     each = [one["real_time"] for one in entries if one["run_type"] == "iteration"]
     assert {one["time_unit"] for one in entries} == {"us"}
     assert run.headline.values_ms == pytest.approx(np.array(each) / 1e3)
@@ -103,44 +95,38 @@ def test_a_benchmark_that_ended_with_an_error_is_a_failed_run(data) -> None:
     run = imported(data / "benchmarks" / "google_single.json")["skipping"]
     assert run.outcome.kind is OutcomeKind.FAILED
     assert run.outcome.message == "no such file"
-    assert run.headline is None
-    assert run.printed is None
+    assert (run.headline, run.printed) == (None, None)
+
+
+def benchmarks(unit: str, count: int = 1) -> dict[str, object]:
+    entry = {"name": "a", "run_type": "iteration", "real_time": 2.0, "time_unit": unit}
+    return {"context": {}, "benchmarks": [entry] * count}
 
 
 @pytest.mark.parametrize(("unit", "ms"), [("ns", 2e-6), ("us", 2e-3), ("ms", 2.0), ("s", 2e3)])
 def test_every_unit_of_google_benchmark(tmp_path, unit, ms) -> None:
-    entry = {"name": "a", "run_type": "iteration", "real_time": 2.0, "time_unit": unit}
-    run = imported(written(tmp_path, {"context": {}, "benchmarks": [entry, entry]}))["a"]
+    run = imported(written(tmp_path, benchmarks(unit, 2)))["a"]
     assert run.headline.values_ms == pytest.approx([ms, ms])
 
 
 def test_an_unknown_unit_is_refused(tmp_path) -> None:
-    entry = {"name": "a", "run_type": "iteration", "real_time": 2.0, "time_unit": "min"}
-    path = written(tmp_path, {"context": {}, "benchmarks": [entry]})
-    with pytest.raises(UsageError) as refused:
-        import_artifacts([path])
-    assert "at a: it has no time in a known unit" in str(refused.value)
+    with pytest.raises(UsageError, match="at a: it has no time in a known unit"):
+        import_artifacts([written(tmp_path, benchmarks("min"))])
 
 
 def summary(tag: str, value: str, name: str = "value", kind: str = "float64") -> dict:
     return {"tag": tag, "name": tag, "data": [{"name": name, "type": kind, "value": value}]}
 
 
+DEVICE = {"id": 0, "name": "NVIDIA H100", "sm_version": 900, "number_of_sms": 132}
+DEVICE |= {"global_memory_size": 85_000_000_000, "sm_default_clock_rate": 1_980_000_000}
+SKIPPED = {"summaries": None, "is_skipped": True, "skip_reason": "too large"}
 NVBENCH = {
     "meta": {
         "argv": ["bench", "--json", "out.json"],
         "version": {"json": {"string": "1.0.0"}, "nvbench": {"string": "0.1.0"}},
     },
-    "devices": [
-        {
-            "id": 0,
-            "name": "NVIDIA H100",
-            "sm_version": 900,
-            "number_of_sms": 132,
-            "global_memory_size": 85_000_000_000,
-            "sm_default_clock_rate": 1_980_000_000,
-        }
-    ],
+    "devices": [DEVICE],
     "benchmarks": [
         {
             "name": "copy",
@@ -166,14 +152,19 @@ NVBENCH = {
                 {
                     "device": 0,
                     "axis_values": [{"name": "Size", "type": "int64", "value": "512"}],
-                    "summaries": None,
-                    "is_skipped": True,
-                    "skip_reason": "too large",
+                    **SKIPPED,
                 },
             ],
         }
     ],
 }
+
+
+def nvbench(**state: object) -> dict:
+    """Return the file with a part of its first state changed."""
+    value = deepcopy(NVBENCH)
+    value["benchmarks"][0]["states"][0] |= state
+    return value
 
 
 def test_states_of_nvbench_without_samples_are_printed_gpu_times(tmp_path) -> None:
@@ -197,8 +188,11 @@ def with_samples(folder: Path, values: list[float]) -> Path:
     return written(folder, NVBENCH, "out.json")
 
 
-def test_samples_of_nvbench_lie_beside_its_json_wherever_it_was_written(tmp_path) -> None:
-    run = imported(with_samples(tmp_path, [1e-4, 2e-4, 3e-4]))["copy Size=256"]
+@pytest.mark.parametrize("written_at", ["/far/out.json-bin/", r"C:\\far\\out.json-bin/"])
+def test_samples_of_nvbench_lie_beside_its_json_of_any_place(tmp_path, written_at) -> None:
+    path = with_samples(tmp_path, [1e-4, 2e-4, 3e-4])
+    path.write_text(path.read_text().replace("/far/out.json-bin/", written_at))
+    run = imported(path)["copy Size=256"]
     assert run.headline.metric == "gpu_compute"
     assert run.headline.values_ms == pytest.approx([0.1, 0.2, 0.3], rel=1e-6)
     assert run.notices == ()
@@ -207,8 +201,7 @@ def test_samples_of_nvbench_lie_beside_its_json_wherever_it_was_written(tmp_path
 @pytest.mark.parametrize("values", [[1e-4, 2e-4], [1e-4, 2e-4, float("nan")], []])
 def test_a_file_of_samples_that_is_not_whole_is_not_used(tmp_path, values) -> None:
     run = imported(with_samples(tmp_path, values))["copy Size=256"]
-    assert run.headline is None
-    assert run.notices[0].code == "I-BENCHMARK-FILE"
+    assert (run.headline, run.notices[0].code) == (None, "I-BENCHMARK-FILE")
 
 
 def test_a_path_of_samples_does_not_lead_out_of_the_folder(tmp_path) -> None:
@@ -221,9 +214,7 @@ def test_a_path_of_samples_does_not_lead_out_of_the_folder(tmp_path) -> None:
 
 
 def test_cpu_benchmarks_of_nvbench_are_latency(tmp_path) -> None:
-    value = deepcopy(NVBENCH)
-    state = value["benchmarks"][0]["states"][0]
-    state["summaries"] = [summary("nv/cpu_only/time/cpu/mean", "0.002")]
+    value = nvbench(summaries=[summary("nv/cpu_only/time/cpu/mean", "0.002")])
     run = imported(written(tmp_path, value))["copy Size=256"]
     assert (run.printed.metric, run.printed.mean_ms) == ("latency", pytest.approx(2.0))
 
@@ -238,10 +229,8 @@ def test_devices_of_one_benchmark_are_told_apart(tmp_path) -> None:
     state["summaries"] = [*state["summaries"][:3], summary("nv/cold/walltime", None)]
     bench["states"] = [{**state, "device": number} for number in (0, 1)]
     runs = imported(written(tmp_path, value))
-    assert {name: run.environment.devices[0].name for name, run in runs.items()} == {
-        "copy Device=0": "NVIDIA H100",
-        "copy Device=1": "NVIDIA H200",
-    }
+    names = {name: run.environment.devices[0].name for name, run in runs.items()}
+    assert names == {"copy Device=0": "NVIDIA H100", "copy Device=1": "NVIDIA H200"}
     assert "nv/cold/walltime" not in runs["copy Device=0"].tool.options["Summaries"]
 
 
@@ -254,23 +243,13 @@ def test_a_benchmark_without_states_does_not_hide_the_others(tmp_path) -> None:
         import_artifacts([written(tmp_path, value)])
 
 
-def test_samples_written_on_windows_are_found(tmp_path) -> None:
-    path = with_samples(tmp_path, [1e-4, 2e-4, 3e-4])
-    path.write_text(path.read_text().replace("/far/out.json-bin/", r"C:\\far\\out.json-bin/"))
-    assert len(imported(path)["copy Size=256"].headline) == 3
-
-
 def test_a_state_without_times_does_not_lose_the_others(tmp_path) -> None:
-    value = deepcopy(NVBENCH)
-    value["benchmarks"][0]["states"][0]["summaries"] = []
+    value = nvbench(summaries=[])
     runs = imported(written(tmp_path, value))
     assert "copy Size=256" not in runs
     (notice,) = (n for n in runs["copy Size=512"].notices if n.code == "I-BENCHMARKS-SKIPPED")
     assert "no times of copy Size=256" in notice.message
-    for bench in value["benchmarks"]:
-        for state in bench["states"] or ():
-            state["summaries"] = []
-            state["is_skipped"] = False
+    value["benchmarks"][0]["states"][1] |= {"summaries": [], "is_skipped": False}
     with pytest.raises(UsageError, match=r"no times of copy Size=256"):
         import_artifacts([written(tmp_path, value)])
 
@@ -284,9 +263,7 @@ def test_a_compressed_file_opens_like_the_file_inside(data, tmp_path) -> None:
 def test_two_files_of_many_benchmarks_compare_by_name(tmp_path, capsys) -> None:
     def report(name: str, **times: float) -> str:
         entries = [{"name": name, "real_time": ms, "time_unit": "ms"} for name, ms in times.items()]
-        path = tmp_path / name
-        path.write_text(json.dumps({"benchmarks": entries}))
-        return str(path)
+        return str(written(tmp_path, {"benchmarks": entries}, name))
 
     a = report("a.json", conv=1.0, gemm=2.0, old=1.0)
     b = report("b.json", conv=1.5, gemm=2.0, new=1.0)

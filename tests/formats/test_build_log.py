@@ -30,12 +30,9 @@ def codes(data: bytes) -> list[str]:
 
 def test_steps_and_the_changes_between_them() -> None:
     story = story_of(build_logs.log_86())
-    assert [(one.name, one.layers) for one in story.steps[:4]] == [
-        ("Original", 5),
-        ("dead-layer removal", 5),
-        ("Myelin optimization", 4),
-        ("scale fusion", 3),
-    ]
+    steps = [("Original", 5), ("dead-layer removal", 5), ("Myelin optimization", 4)]
+    steps += [("scale fusion", 3)]
+    assert [(one.name, one.layers) for one in story.steps[:4]] == steps
     assert [(one.action, one.rule, one.names, one.step) for one in story.changes] == [
         ("fuse", "ConstShuffleFusion", ("bias", "(Unnamed Layer* 3) [Shuffle]"), 2),
         ("retype", "MatMulToConvTransform", ("fc",), 3),
@@ -71,11 +68,8 @@ def test_tuning_of_8_6() -> None:
     assert [one.time_ms for one in second.trials] == [0.015, None]
     assert second.available is None
     (added,) = story.reformats
-    assert (added.tensor, added.source, added.target) == (
-        "x",
-        "Float(64,16,4,1)",
-        "Half(8,1:8,4,1)",
-    )
+    assert (added.tensor, added.target) == ("x", "Half(8,1:8,4,1)")
+    assert added.source == "Float(64,16,4,1)"
 
 
 def test_inputs_are_told_apart() -> None:
@@ -102,26 +96,18 @@ def test_a_second_list_of_layers_repeats_the_first() -> None:
     assert len(story_of(build_logs.log_86() + again).layers) == 3
     long = b"Layers:\n" + build_logs.LONG_LAYERS.encode()
     assert len(story_of(build_logs.log_86() + long).layers) == 3
-    log = build_logs.log_86().replace(
-        b"Engine Layer Information:", b"Layers:\nEngine Layer Information:"
-    )
+    title = b"Engine Layer Information:"
+    log = build_logs.log_86().replace(title, b"Layers:\n" + title)
     assert len(story_of(log).layers) == 3
 
 
 def test_memory_stages_seconds_and_cache() -> None:
     story = story_of(build_logs.log_86())
     change, snapshot = story.memory
-    assert (change.name, change.host_change_bytes, change.device_change_bytes) == (
-        "Init CUDA",
-        2 * MIB,
-        -MIB,
-    )
+    assert (change.name, snapshot.name) == ("Init CUDA", "Builder begin")
+    assert (change.host_change_bytes, change.device_change_bytes) == (2 * MIB, -MIB)
     assert (change.host_bytes, change.device_bytes) == (25 * MIB, 526 * MIB)
-    assert (snapshot.name, snapshot.host_change_bytes, snapshot.host_bytes) == (
-        "Builder begin",
-        None,
-        490 * MIB,
-    )
+    assert (snapshot.host_change_bytes, snapshot.host_bytes) == (None, 490 * MIB)
     assert story.memory_totals["Total Host Persistent Memory"] == 134464
     assert story.memory_totals["Peak TRT GPU allocators"] == 26 * MIB
     (layer,) = story.layer_memory
@@ -142,11 +128,8 @@ def test_blocks_of_10_have_names_without_a_runner() -> None:
 
 def test_layers_of_10() -> None:
     conv, gemm = story_of(build_logs.log_10()).layers
-    assert (conv.type, conv.tactic, conv.tactic_name) == (
-        "CaskConvolution",
-        "0x00000000000000ac",
-        "sm80_half",
-    )
+    assert (conv.type, conv.tactic_name) == ("CaskConvolution", "sm80_half")
+    assert conv.tactic == "0x00000000000000ac"
     assert (conv.inputs[0].name, conv.inputs[0].vector_width) == ("x", None)
     assert conv.outputs[0].shape == (1, 4, None, 4)
     assert (gemm.tactic, gemm.tactic_name, gemm.outputs) == (None, "sm50_gemvx", ())
@@ -172,24 +155,16 @@ def test_blocks_of_7_have_no_heads() -> None:
     assert story.tuned[1].combinations[0].trials[0].time_ms == 0.005
     assert story.changes[0].names == ("MatMul_1", "Bn_2")
     (layer,) = story.layers
-    assert (layer.tactic, layer.inputs[0].name, layer.inputs[0].shape) == (
-        "-5",
-        "a",
-        (None, 3, 300, 300),
-    )
+    (tensor,) = layer.inputs
+    assert (layer.tactic, tensor.name, tensor.shape) == ("-5", "a", (None, 3, 300, 300))
 
 
 @pytest.mark.parametrize(
     "prefix",
     [
-        "[03/14/2025-09:26:53] [V] [TRT] ",
-        "[03/14/2025-09:26:53] [TRT] [V] ",
-        "[03/14/2025-09:26:53] [V] ",
-        "[TensorRT] VERBOSE: ",
-        "[TRT] [V] ",
-        "[V]     ",
-        "[TRT]    ",
-        "",
+        *("[03/14/2025-09:26:53] [V] [TRT] ", "[03/14/2025-09:26:53] [TRT] [V] "),
+        *("[03/14/2025-09:26:53] [V] ", "[TensorRT] VERBOSE: "),
+        *("[TRT] [V] ", "[V]     ", "[TRT]    ", ""),
     ],
 )
 def test_prefixes_of_several_loggers(prefix) -> None:
@@ -263,10 +238,8 @@ def test_the_recorded_log(data) -> None:
     raw = gzip.decompress((folder / "small_convnet.onnx.engine.build.log.gz").read_bytes())
     story, notices = build_story_of(raw, "build.log")
     assert notices == ()
-    assert [(one.name, one.layers) for one in story.steps][:: len(story.steps) - 1] == [
-        ("Original", 43),
-        ("reformat layers", 21),
-    ]
+    ends = [(one.name, one.layers) for one in (story.steps[0], story.steps[-1])]
+    assert ends == [("Original", 43), ("reformat layers", 21)]
     plan = json.loads((folder / "small_convnet.onnx.engine.graph.json").read_text(), strict=False)
     assert [one.name for one in story.layers] == [one["Name"] for one in plan["Layers"]]
     assert [one.tactic for one in story.layers] == [one["TacticValue"] for one in plan["Layers"]]
@@ -287,8 +260,7 @@ def test_large_logs(shared, model) -> None:
     raw = (shared / "trt86-h200" / f"{model}.engine.build.log").read_bytes()
     story, notices = build_story_of(raw, model)
     assert notices == ()
-    plan_file = shared / "trt86-h200" / f"{model}.graph.json"
-    plan = json.loads(plan_file.read_text(), strict=False)
+    plan = json.loads((shared / "trt86-h200" / f"{model}.graph.json").read_text(), strict=False)
     assert [one.name for one in story.layers] == [one["Name"] for one in plan["Layers"]]
     text = raw.decode()
     assert sum(one.kind == "layer" for one in story.tuned) == text.count("Computing costs for")
@@ -302,7 +274,7 @@ def test_large_logs(shared, model) -> None:
     assert [(one.level, one.text, one.line) for one in story.messages] == warned
 
 
-FUZZ = settings(max_examples=150, deadline=None)
+FUZZ = settings(max_examples=60, deadline=None)
 WHOLE = [
     build_logs.log_86(),
     build_logs.log_10(),
@@ -312,13 +284,12 @@ LINES = [line for one in WHOLE for line in one.splitlines(keepends=True)]
 
 
 def survives(data: bytes) -> None:
-    story, failure = None, None
     try:
         story, _ = build_story_of(data, "fuzz")
     except FormatError as error:
-        failure = error
-    assert failure is None or str(failure).startswith("fuzz")
-    if story is not None:  # what came of it can be stored and read again
+        if not str(error).startswith("fuzz"):
+            raise
+    else:  # what came of it can be stored and read again
         assert msgspec.json.decode(msgspec.json.encode(story), type=BuildTrace) == story
 
 

@@ -57,10 +57,8 @@ def test_each_runner_is_a_process(text) -> None:
 
 def test_a_log_that_breaks_off_or_goes_on_with_another_command() -> None:
     cut = LOG[: LOG.index("[E] FAILED | Runtime")]
-    for text, codes in (
-        (cut, ["W-LOG-UNFINISHED"]),
-        (cut + "[I] PASSED | Command: polygraphy", []),
-    ):
+    passed = cut + "[I] PASSED | Command: polygraphy"
+    for text, codes in ((cut, ["W-LOG-UNFINISHED"]), (passed, [])):
         (_, notices), _ = parse_polygraphy_logs(text.encode(), "p.log")
         assert [one.code for one in notices] == codes
     cut = LOG[: LOG.index("[I] Accuracy Comparison")]
@@ -124,8 +122,7 @@ def test_a_build_or_a_failure_without_an_inference_is_a_run() -> None:
 
 
 def test_an_excerpt_is_known_by_its_line_of_times() -> None:
-    lines = LOG.split("\n")[6:7]
-    text = "\n".join(["# Checking outputs", "```", *lines, "```"])
+    text = "\n".join(["# Checking outputs", "```", LOG.split("\n")[6], "```"])
     assert kind_of(text.encode(), "README.md") is ArtifactKind.POLYGRAPHY_LOG
     ((log, _),) = parse_polygraphy_logs(text.encode(), "README.md")
     assert (log.report.summaries[0].mean_ms, log.report.command) == (2.5, None)

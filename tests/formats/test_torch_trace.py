@@ -10,8 +10,8 @@ from enginescope.formats.torch.torch_trace import is_torch_trace, torch_trace_of
 
 
 def event(cat: str, name: str, dur: float, ts: float = 0.0, **args: Any) -> dict[str, Any]:
-    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": 1, "tid": 1,
-            "args": args}  # fmt: skip
+    place = {"ph": "X", "pid": 1, "tid": 1}
+    return {**place, "cat": cat, "name": name, "ts": ts, "dur": dur, "args": args}
 
 
 def trace(*events: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -28,21 +28,9 @@ KERNELS = (
     event("kernel", "gemm", 20, 300, **{"External id": 2, "device": 0}),
     event("gpu_memcpy", "Memcpy DtoH", 5, 400, **{"External id": 99, "device": 0}),
 )
-STEPS = (
-    event("user_annotation", "ProfilerStep#1", 1),
-    event("user_annotation", "ProfilerStep#2", 1),
-)
-DEVICES = [
-    {
-        "id": 0,
-        "name": "GPU 0",
-        "computeMajor": 9,
-        "computeMinor": 0,
-        "totalGlobalMem": 8,
-        "numSms": 4,
-    },
-    {"id": 1, "name": "GPU 1"},
-]
+STEPS = [event("user_annotation", f"ProfilerStep#{number}", 1) for number in (1, 2)]
+GPU_0 = {"id": 0, "name": "GPU 0", "computeMajor": 9, "computeMinor": 0, "numSms": 4}
+DEVICES = [{**GPU_0, "totalGlobalMem": 8}, {"id": 1, "name": "GPU 1"}]
 
 
 def read(value: dict[str, Any]):

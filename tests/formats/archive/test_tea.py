@@ -4,18 +4,17 @@ import hashlib
 import json
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.formats.archive import engine_archive
 from enginescope.formats.archive.engine_archive import (
     MANIFEST,
     SCHEMA,
-    TeaSubject,
     check_tea,
     extract_tea,
-    kind_by_name,
-    parse_manifest,
     read_tea,
     tea_file,
     write_tea,
@@ -23,22 +22,16 @@ from enginescope.formats.archive.engine_archive import (
 from enginescope.records.environment import Device
 from tests.formats import plans
 
-FILES = {
-    "net.engine": b"ftrt" + bytes(range(256)) * 8,
-    "net.graph.json": plans.encoded(plans.tensorrt_8_4()),
-    "net.build.log": b"[01/02/2024-10:00:00] [I] === Build Options ===\n",
-    "timing.cache": b"\x00\x01\x02",
-    "notes.txt": b"hello",
-    "own.log": b"free text",
+CONTENT = {
+    "net.engine": ("engine", b"ftrt" + bytes(range(256)) * 8),
+    "net.graph.json": ("plan", plans.encoded(plans.tensorrt_8_4())),
+    "net.build.log": ("trtexec_log", b"[01/02/2024-10:00:00] [I] === Build Options ===\n"),
+    "timing.cache": ("timing_cache", b"\x00\x01\x02"),
+    "notes.txt": ("other", b"hello"),
+    "own.log": ("log", b"free text"),
 }
-KINDS = {
-    "net.engine": "engine",
-    "net.graph.json": "plan",
-    "net.build.log": "trtexec_log",
-    "timing.cache": "timing_cache",
-    "notes.txt": "other",
-    "own.log": "log",
-}
+KINDS = {name: kind for name, (kind, _) in CONTENT.items()}
+FILES = {name: data for name, (_, data) in CONTENT.items()}
 
 
 @pytest.fixture
@@ -48,7 +41,9 @@ def archive(tmp_path) -> Path:
     for name, data in FILES.items():
         (folder / name).write_bytes(data)
     found = [tea_file(folder / name, name) for name in FILES]
-    subject = TeaSubject(name="net", versions={"tensorrt": "10.4"}, devices=(Device(name="H200"),))
+    subject = engine_archive.TeaSubject(
+        name="net", versions={"tensorrt": "10.4"}, devices=(Device(name="H200"),)
+    )
     write_tea(tmp_path / "net.tea", found, [subject])
     return tmp_path / "net.tea"
 
@@ -84,8 +79,8 @@ def test_the_manifest_says_what_every_file_is(archive, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["runs/0123/times.json", "runs/0123/notes.txt", "runs/a.cache"])
 def test_all_files_below_runs_belong_to_a_run(name) -> None:
-    assert kind_by_name(name, b"[]") == "run"
-    assert kind_by_name(f"other/{name}", b"[]") != "run"
+    assert engine_archive.kind_by_name(name, b"[]") == "run"
+    assert engine_archive.kind_by_name(f"other/{name}", b"[]") != "run"
 
 
 def test_some_of_the_files(archive, tmp_path) -> None:
@@ -110,9 +105,22 @@ def test_a_changed_file_is_not_what_the_manifest_says(archive, tmp_path) -> None
     assert not (tmp_path / "out" / "notes.txt").exists()
 
 
-def test_a_missing_file(archive) -> None:
-    rewritten(archive, lambda files: files.pop("notes.txt"))
-    with pytest.raises(FormatError, match=r"notes\.txt: the manifest has it, the archive not"):
+def manifest(**fields: object) -> dict[str, bytes]:
+    return {MANIFEST: json.dumps({"format": "enginescope-archive", **fields}).encode()}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.pop("notes.txt"), r"notes\.txt: the manifest has it, the archive not"),
+        (lambda f: f.update(manifest(schema=SCHEMA + 1)), f"its schema is {SCHEMA + 1}"),
+        (lambda f: f.update(manifest(schema=1, files=3)), MANIFEST),
+    ],
+    ids=["a missing file", "a newer enginescope", "a damaged manifest"],
+)
+def test_what_the_manifest_contradicts_is_refused(archive, change, message) -> None:
+    rewritten(archive, change)
+    with pytest.raises(FormatError, match=message):
         read_tea(archive)
 
 
@@ -123,23 +131,9 @@ def test_a_file_that_was_put_in_later_is_named(archive) -> None:
     assert contents.entries[-1].sha256 is None
 
 
-def test_a_manifest_of_a_newer_enginescope(archive) -> None:
-    newer = json.dumps({"format": "enginescope-archive", "schema": SCHEMA + 1}).encode()
-    rewritten(archive, lambda files: files.update({MANIFEST: newer}))
-    with pytest.raises(FormatError, match=f"its schema is {SCHEMA + 1}"):
-        read_tea(archive)
-
-
-def test_a_damaged_manifest(archive) -> None:
-    broken = json.dumps({"format": "enginescope-archive", "schema": 1, "files": 3}).encode()
-    rewritten(archive, lambda files: files.update({MANIFEST: broken}))
-    with pytest.raises(FormatError, match=MANIFEST):
-        read_tea(archive)
-
-
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"manifest": 1}', b"\xff", b"[" * 100_000])
 def test_a_manifest_of_something_else_is_a_file_like_others(archive, data) -> None:
-    assert parse_manifest(data, "net.tea") is None
+    assert engine_archive.parse_manifest(data, "net.tea") is None
     rewritten(archive, lambda files: files.update({MANIFEST: data}))
     contents = read_tea(archive)
     assert contents.manifest is None
@@ -159,12 +153,10 @@ def test_as_trex_writes_it(tmp_path) -> None:
         made.writestr("timing.cache", b"\x00")
     contents = read_tea(path)
     assert contents.manifest is None
-    assert {one.name: one.kind for one in contents.entries} == {
-        "build.txt": "build_log",
-        "engine.trt": "engine",
-        "build_cfg.json": "trex_build_configuration",
-        "plan_cfg.json": "trex_engine_configuration",
-        "timing.cache": "timing_cache",
+    assert {(one.name, one.kind) for one in contents.entries} == {
+        *(("build.txt", "build_log"), ("engine.trt", "engine"), ("timing.cache", "timing_cache")),
+        ("build_cfg.json", "trex_build_configuration"),
+        ("plan_cfg.json", "trex_engine_configuration"),
     }
     assert len(extract_tea(path, tmp_path / "out")) == 5
     assert check_tea(path) == ()
@@ -192,11 +184,7 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path) -> None:
 
 
 def test_there_must_be_space(archive, tmp_path, monkeypatch) -> None:
-    class Usage:
-        free = 10
-
-    monkeypatch.setattr(
-        "enginescope.formats.archive.engine_archive.shutil.disk_usage", lambda _: Usage
-    )
+    usage = "enginescope.formats.archive.engine_archive.shutil.disk_usage"
+    monkeypatch.setattr(usage, lambda _: SimpleNamespace(free=10))
     with pytest.raises(UsageError, match="10 are free"):
         extract_tea(archive, tmp_path / "deep" / "out")
