@@ -139,7 +139,7 @@ def reduced(path: Path, width: int) -> Path:
         helper.make_node("Mul", ["x", "x"], ["squared"], name="square"),
         helper.make_node("ReduceSum", ["squared"], ["y"], name="sum", keepdims=1),
     ]
-    x, y = models.info("x", TensorProto.FLOAT, 2, width), models.info("y", TensorProto.FLOAT, 1, 1)
+    x, y = models.info("x", 2, width), models.info("y", 1, 1)
     return models.write(path, nodes, [x], [y])
 
 

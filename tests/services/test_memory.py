@@ -30,8 +30,8 @@ def planted(path: Path) -> Path:
             helper.make_node("ReduceMax", ["big"], ["less"], name="narrow", axes=[0]),
             helper.make_node("Cos", ["less"], ["y"], name="after"),
         ],
-        [info("x", TensorProto.FLOAT, "batch", MIB // 4)],
-        [info("y", TensorProto.FLOAT, "batch", MIB // 4)],
+        [info("x", "batch", MIB // 4)],
+        [info("y", "batch", MIB // 4)],
         weights=[numpy_helper.from_array(np.array([64, 1], np.int64), "rows")],
     )
 

@@ -103,8 +103,8 @@ def test_nodes_without_names_have_their_times(tmp_path) -> None:
             helper.make_node("Sin", ["1"], ["2"]),
             helper.make_node("MaxPool", ["2"], ["y"], kernel_shape=[2, 2]),
         ],
-        [models.info("x", TensorProto.FLOAT, 1, 1, 8, 8)],
-        [models.info("y", TensorProto.FLOAT, 1, 1, 6, 6)],
+        [models.info("x", 1, 1, 8, 8)],
+        [models.info("y", 1, 1, 6, 6)],
     )
     run = measured(path)
     assert run.profile is not None

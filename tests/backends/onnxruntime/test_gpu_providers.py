@@ -47,7 +47,7 @@ def chain(path: Path, *, dims: tuple[int, ...] = (2, 8), known: bool = True) -> 
         helper.make_node("Softmax", ["r"], ["s"], name="middle"),
         helper.make_node("Relu", ["s"], ["y"], name="last"),
     ]
-    ends = [models.info(name, TensorProto.FLOAT, *dims) for name in ("x", "y")]
+    ends = [models.info(name, *dims) for name in ("x", "y")]
     path.parent.mkdir(exist_ok=True)
     return models.write(path, nodes, ends[:1], ends[1:])
 

@@ -22,8 +22,8 @@ def test_an_input_with_an_initial_value_is_none(tmp_path) -> None:
     path = models.write(
         tmp_path / "m.onnx",
         [helper.make_node("Add", ["x", "w"], ["y"], name="add")],
-        [models.info("x", TensorProto.FLOAT, 1, 8), models.info("w", TensorProto.FLOAT, 8)],
-        [models.info("y", TensorProto.FLOAT, 1, 8)],
+        [models.info("x", 1, 8), models.info("w", 8)],
+        [models.info("y", 1, 8)],
         weights=[weight],
     )
     assert [one.name for one in onnx_inputs(path)] == ["x"]
@@ -36,7 +36,7 @@ def test_a_dimension_without_a_name_and_a_sequence(tmp_path) -> None:
         tmp_path / "m.onnx",
         [helper.make_node("Identity", ["x"], ["y"], name="echo")],
         [unnamed, sequence],
-        [models.info("y", TensorProto.FLOAT16, 1, 4)],
+        [models.info("y", 1, 4, kind=TensorProto.FLOAT16)],
     )
     first, second = onnx_inputs(path)
     assert (first.shape, first.dtype) == ((None, 4), DataType.FP16)

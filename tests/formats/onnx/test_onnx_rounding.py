@@ -4,34 +4,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, load, save
+from onnx.helper import make_node
 
 from enginescope.core.errors import UnsupportedError
 from enginescope.formats.onnx.onnx_rounding import LARGEST, rounded_onnx
+from tests.backends.onnxruntime.models import branch, info, write
 
 onnxruntime = pytest.importorskip("onnxruntime")
 VALUES = np.array([0.1, 1 / 3, -2.7182817, 1e-9, 40000.3, 70000.0, -1e9, np.inf], np.float32)
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
 
 
-def saved(
-    path: Path,
-    nodes: list[Any],
-    shapes: tuple[list[Any], list[Any]],
-    weights: dict[str, Any],
-    opset: int = 17,
-) -> Path:
-    ends = [
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)]
-        for name, shape in zip("xy", shapes, strict=True)
-    ]
-    held = [numpy_helper.from_array(value, name) for name, value in weights.items()]
-    graph = helper.make_graph(nodes, "g", *ends, initializer=held)
-    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
-    onnx.save(model, path)
-    return path
+def net(folder: Path, nodes: list[Any], shapes: tuple[list[int], ...], **more: Any) -> Path:
+    """Write a model whose `x` and `y` have these shapes."""
+    x, y = (info(name, *shape) for name, shape in zip("xy", shapes, strict=True))
+    return write(folder / "m.onnx", nodes, [x], [y], **more)
 
 
 def outputs(path: Path, values: Any, level: str = "ORT_DISABLE_ALL") -> dict[str, Any]:
@@ -42,8 +31,8 @@ def outputs(path: Path, values: Any, level: str = "ORT_DISABLE_ALL") -> dict[str
     return dict(zip(names, session.run(None, {"x": values}), strict=True))
 
 
-def identity(path: Path, opset: int = 17) -> Path:
-    return saved(path, [helper.make_node("Neg", ["x"], ["y"])], ([8], [8]), {}, opset)
+def negated(folder: Path, opset: int = 17) -> Path:
+    return net(folder, [make_node("Neg", ["x"], ["y"])], ([8], [8]), opset=opset)
 
 
 def to_bits(values: Any, bits: int) -> Any:
@@ -55,7 +44,7 @@ def to_bits(values: Any, bits: int) -> Any:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("opset", [9, 13, 17, 21])
 def test_fp16_rounds_and_saturates(tmp_path, opset, level) -> None:
-    copy = rounded_onnx(identity(tmp_path / "m.onnx", opset), "fp16", tmp_path / "copy")
+    copy = rounded_onnx(negated(tmp_path, opset), "fp16", tmp_path / "copy")
     found = outputs(copy.path, VALUES, level)
     within = np.clip(VALUES, -65504, 65504).astype(np.float16).astype(np.float32)
     assert np.array_equal(found["y"], -within)
@@ -64,33 +53,30 @@ def test_fp16_rounds_and_saturates(tmp_path, opset, level) -> None:
 
 
 def test_the_largest_values_are_those_before_saturation(tmp_path) -> None:
-    nodes = [helper.make_node("Mul", ["x", "f"], ["a"]), helper.make_node("Div", ["a", "f"], ["y"])]
-    model = saved(tmp_path / "m.onnx", nodes, ([2], [2]), {"f": np.full(2, 1000, np.float32)})
+    nodes = [make_node("Mul", ["x", "f"], ["a"]), make_node("Div", ["a", "f"], ["y"])]
+    model = net(tmp_path, nodes, ([2], [2]), f=np.full(2, 1000, np.float32))
     copy = rounded_onnx(model, "fp16", tmp_path / "copy")
     found = outputs(copy.path, np.array([100, 1], np.float32))
     assert dict(zip(copy.activations, found[LARGEST].tolist(), strict=True))["a"] == 100_000
     assert found["y"][0] == pytest.approx(65.504, rel=1e-3)
 
 
-@pytest.mark.parametrize(("row", "bits"), [("bf16", 7)])
 @pytest.mark.parametrize("level", LEVELS)
-def test_bf16_rounds_the_mantissa_alone(tmp_path, row, bits, level) -> None:
-    copy = rounded_onnx(identity(tmp_path / "m.onnx"), row, tmp_path / "copy")
-    finite = VALUES[:-1]
+def test_bf16_rounds_the_mantissa_alone(tmp_path, level) -> None:
+    copy = rounded_onnx(negated(tmp_path), "bf16", tmp_path / "copy")
     found = outputs(copy.path, VALUES, level)["y"]
-    assert np.array_equal(found[:-1], -to_bits(finite, bits).astype(np.float32))
+    assert np.array_equal(found[:-1], -to_bits(VALUES[:-1], 7).astype(np.float32))
     assert found[-1] == -np.inf
 
 
 @pytest.mark.parametrize(("row", "bits"), [("tf32", 10), ("fp8", 3)])
 def test_matrix_operators_read_rounded_values(tmp_path, row, bits) -> None:
     rng = np.random.default_rng(0)
-    weights = {"w": rng.standard_normal((4, 3)).astype(np.float32)}
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Exp", ["m"], ["y"])]
-    model = saved(tmp_path / "m.onnx", nodes, ([2, 4], [2, 3]), weights)
-    copy = rounded_onnx(model, row, tmp_path / "copy")
+    w = rng.standard_normal((4, 3)).astype(np.float32)
+    nodes = [make_node("MatMul", ["x", "w"], ["m"]), make_node("Exp", ["m"], ["y"])]
+    copy = rounded_onnx(net(tmp_path, nodes, ([2, 4], [2, 3]), w=w), row, tmp_path / "copy")
     values = rng.standard_normal((2, 4)).astype(np.float32)
-    wanted = np.exp(to_bits(values, bits) @ to_bits(weights["w"], bits))
+    wanted = np.exp(to_bits(values, bits) @ to_bits(w, bits))
     assert outputs(copy.path, values)["y"] == pytest.approx(wanted, rel=1e-5)
     assert (copy.tensors, copy.activations) == (2, ())
 
@@ -98,11 +84,10 @@ def test_matrix_operators_read_rounded_values(tmp_path, row, bits) -> None:
 @pytest.mark.parametrize("opset", [9, 13, 18])
 def test_int8_has_a_scale_for_each_channel_of_the_weights(tmp_path, opset) -> None:
     rng = np.random.default_rng(0)
-    weights = rng.standard_normal((3, 2, 1, 1)).astype(np.float32) * np.array(
-        [1, 100, 0.01], np.float32
-    ).reshape(3, 1, 1, 1)
-    node = helper.make_node("Conv", ["x", "w"], ["y"])
-    model = saved(tmp_path / "m.onnx", [node], ([1, 2, 4, 4], [1, 3, 4, 4]), {"w": weights}, opset)
+    scales = np.array([1, 100, 0.01], np.float32).reshape(3, 1, 1, 1)
+    weights = rng.standard_normal((3, 2, 1, 1)).astype(np.float32) * scales
+    shapes, node = ([1, 2, 4, 4], [1, 3, 4, 4]), make_node("Conv", ["x", "w"], ["y"])
+    model = net(tmp_path, [node], shapes, w=weights, opset=opset)
     copy = rounded_onnx(model, "int8", tmp_path / "copy")
     values = rng.uniform(-1, 3, (1, 2, 4, 4)).astype(np.float32)
     step = np.abs(weights).max((1, 2, 3), keepdims=True) / 127
@@ -116,43 +101,37 @@ def test_int8_has_a_scale_for_each_channel_of_the_weights(tmp_path, opset) -> No
 def test_what_depends_on_shapes_alone_stays_exact(tmp_path) -> None:
     """A width of 2,049 is none that FP16 has."""
     nodes = [
-        helper.make_node("Shape", ["x"], ["shape"]),
-        helper.make_node("Cast", ["shape"], ["sizes"], to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["sizes", "one"], ["same"]),
-        helper.make_node("Cast", ["same"], ["to"], to=TensorProto.INT64),
-        helper.make_node("Reshape", ["x", "to"], ["y"]),
+        make_node("Shape", ["x"], ["shape"]),
+        make_node("Cast", ["shape"], ["sizes"], to=TensorProto.FLOAT),
+        make_node("Mul", ["sizes", "one"], ["same"]),
+        make_node("Cast", ["same"], ["to"], to=TensorProto.INT64),
+        make_node("Reshape", ["x", "to"], ["y"]),
     ]
-    model = saved(tmp_path / "m.onnx", nodes, ([2049], [2049]), {"one": np.ones(1, np.float32)})
+    model = net(tmp_path, nodes, ([2049], [2049]), one=np.ones(1, np.float32))
     copy = rounded_onnx(model, "fp16", tmp_path / "copy")
     assert outputs(copy.path, np.ones(2049, np.float32))["y"].shape == (2049,)
 
 
 def test_a_single_factor_stays(tmp_path) -> None:
     """FP16 would make an epsilon of 1e-9 a 0; converters keep such a constant above 0."""
-    node = helper.make_node("Mul", ["x", "f"], ["y"])
-    model = saved(tmp_path / "m.onnx", [node], ([1], [1]), {"f": np.array(1e-9, np.float32)})
+    node = make_node("Mul", ["x", "f"], ["y"])
+    model = net(tmp_path, [node], ([1], [1]), f=np.float32(1e-9))
     copy = rounded_onnx(model, "fp16", tmp_path / "copy")
     assert outputs(copy.path, np.array([60000], np.float32))["y"] == pytest.approx([6e-5], rel=1e-3)
 
 
 def test_branches_are_rounded_too(tmp_path) -> None:
-    def branch(name: str, operator: str) -> Any:
-        out = helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])
-        return helper.make_graph([helper.make_node(operator, ["a"], [name])], name, [], [out])
-
+    root, minus = (
+        branch(operator, [make_node(operator, ["a"], [operator])], info(operator, 8))
+        for operator in ("Sqrt", "Neg")
+    )
     nodes = [
-        helper.make_node("Identity", ["x"], ["a"]),
-        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
-        helper.make_node("Greater", ["most", "zero"], ["positive"]),
-        helper.make_node(
-            "If",
-            ["positive"],
-            ["y"],
-            then_branch=branch("p", "Sqrt"),
-            else_branch=branch("q", "Neg"),
-        ),
+        make_node("Identity", ["x"], ["a"]),
+        make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+        make_node("Greater", ["most", "zero"], ["positive"]),
+        make_node("If", ["positive"], ["y"], then_branch=root, else_branch=minus),
     ]
-    model = saved(tmp_path / "m.onnx", nodes, ([8], [8]), {"zero": np.array(0, np.float32)})
+    model = net(tmp_path, nodes, ([8], [8]), zero=np.float32(0))
     copy = rounded_onnx(model, "bf16", tmp_path / "copy")
     values = np.linspace(1, 3, 8, dtype=np.float32)
     wanted = to_bits(np.sqrt(to_bits(values, 7)), 7)
@@ -161,40 +140,35 @@ def test_branches_are_rounded_too(tmp_path) -> None:
 
 def test_weights_in_other_files_are_linked_and_rounded(tmp_path) -> None:
     rng = np.random.default_rng(0)
-    weights = {"w": rng.standard_normal((64, 64)).astype(np.float32)}
-    node = helper.make_node("MatMul", ["x", "w"], ["y"])
-    (tmp_path / "whole").mkdir()
-    model = onnx.load(saved(tmp_path / "whole" / "m.onnx", [node], ([1, 64], [1, 64]), weights))
-    apart = tmp_path / "apart.onnx"
-    onnx.save(model, apart, save_as_external_data=True, location="w.bin", size_threshold=0)
+    w = rng.standard_normal((64, 64)).astype(np.float32)
+    whole = net(tmp_path, [make_node("MatMul", ["x", "w"], ["y"])], ([1, 64], [1, 64]), w=w)
+    model, apart = load(whole), tmp_path / "apart.onnx"
+    save(model, apart, save_as_external_data=True, location="w.bin", size_threshold=0)
     copy = rounded_onnx(apart, "bf16", tmp_path / "copy")
     assert copy.path.stat().st_size < 4096
     values = rng.standard_normal((1, 64)).astype(np.float32)
-    wanted = to_bits(to_bits(values, 7) @ to_bits(weights["w"], 7), 7)
+    wanted = to_bits(to_bits(values, 7) @ to_bits(w, 7), 7)
     assert outputs(copy.path, values)["y"] == pytest.approx(wanted, rel=1e-2, abs=1e-3)
 
 
 def test_a_model_without_fp32_is_refused(tmp_path) -> None:
-    node = helper.make_node("Neg", ["x"], ["y"])
-    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT16, [2])] for name in ("x", "y")]
-    graph = helper.make_graph([node], "g", *ends)
-    onnx.save(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx"
-    )
+    node = make_node("Neg", ["x"], ["y"])
+    x, y = (info(name, 2, kind=TensorProto.FLOAT16) for name in "xy")
+    model = write(tmp_path / "m.onnx", [node], [x], [y])
     with pytest.raises(UnsupportedError, match="no FP32 tensor"):
-        rounded_onnx(tmp_path / "m.onnx", "fp16", tmp_path / "copy")
+        rounded_onnx(model, "fp16", tmp_path / "copy")
     with pytest.raises(UnsupportedError, match="opset is 8"):
-        rounded_onnx(identity(tmp_path / "old.onnx", 8), "fp16", tmp_path / "copy")
+        rounded_onnx(negated(tmp_path, 8), "fp16", tmp_path / "copy")
 
 
-def product(path: Path, rows: int, weight: Any) -> Path:
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    return saved(path, nodes, ([rows, weight.shape[0]], [rows, weight.shape[1]]), {"w": weight})
+def product(folder: Path, rows: int, w: Any) -> Path:
+    nodes = [make_node("MatMul", ["x", "w"], ["y"])]
+    return net(folder, nodes, ([rows, w.shape[0]], [rows, w.shape[1]]), w=w)
 
 
 def test_tf32_toward_zero_drops_the_lower_bits(tmp_path) -> None:
     values = np.random.default_rng(3).standard_normal((4, 64)).astype(np.float32)
-    model = product(tmp_path / "m.onnx", 4, np.eye(64, dtype=np.float32))
+    model = product(tmp_path, 4, np.eye(64, dtype=np.float32))
     found = outputs(rounded_onnx(model, "tf32", tmp_path / "copy", "toward zero").path, values)["y"]
     dropped = (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     np.testing.assert_array_equal(found, dropped)
@@ -205,7 +179,7 @@ def test_partial_sums_in_fp16_lose_half_a_bit_for_each_doubling(tmp_path) -> Non
     for terms in (16, 4096):
         weight = (rng.standard_normal((terms, 8)) / np.sqrt(terms)).astype(np.float32)
         values = rng.standard_normal((256, terms)).astype(np.float32)
-        model = product(tmp_path / f"{terms}.onnx", 256, weight)
+        model = product(tmp_path, 256, weight)
         exact = values @ weight
         for order in ("nearest", "partial sums"):
             copy = rounded_onnx(model, "fp16", tmp_path / f"{terms}{order}", order)

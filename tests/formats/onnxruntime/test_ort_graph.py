@@ -30,8 +30,8 @@ def model(path: Path) -> Path:
             helper.make_node("Relu", ["2"], ["3"], name="same"),
             helper.make_node("Neg", ["3"], ["y"], name="same"),
         ],
-        [info("x", TensorProto.FLOAT, "n", 4)],
-        [info("y", TensorProto.FLOAT, "n", 2)],
+        [info("x", "n", 4)],
+        [info("y", "n", 2)],
         weights=[weights],
     )
 
@@ -79,7 +79,7 @@ def unnamed(path: Path) -> Path:
         [helper.make_node("Relu", ["2"], ["inner"])],
         "body",
         [],
-        [info("inner", TensorProto.FLOAT, 4)],
+        [info("inner", 4)],
     )
     return write(
         path,
@@ -89,8 +89,8 @@ def unnamed(path: Path) -> Path:
             helper.make_node("If", ["flag"], ["3"], then_branch=body, else_branch=body),
             helper.make_node("Relu", ["3"], ["y"]),
         ],
-        [info("x", TensorProto.FLOAT, 4)],
-        [info("y", TensorProto.FLOAT, 4)],
+        [info("x", 4)],
+        [info("y", 4)],
         weights=[flag],
     )
 

@@ -53,7 +53,7 @@ def dense(path: Path, **more: Any) -> Path:
     ]
     given = {"weights": [weights("w", 8, 8)], **more}
     return models.write(
-        path, nodes, [models.info("x", FLOAT, 4, 8)], [models.info("y", FLOAT, 4, 8)], **given
+        path, nodes, [models.info("x", 4, 8)], [models.info("y", 4, 8)], **given
     )
 
 
@@ -67,7 +67,7 @@ def branches(path: Path) -> Path:
             helper.make_node("CumSum", [f"{name}_t", "axis"], [f"{name}_u"]),
             helper.make_node("Relu", [f"{name}_u"], [f"{name}_o"]),
         ]
-        return helper.make_graph(nodes, name, [], [models.info(f"{name}_o", FLOAT, 4, 4)])
+        return helper.make_graph(nodes, name, [], [models.info(f"{name}_o", 4, 4)])
 
     nodes = [
         helper.make_node(
@@ -76,8 +76,8 @@ def branches(path: Path) -> Path:
         helper.make_node("Relu", ["z"], ["y"]),
     ]
     axis = numpy_helper.from_array(np.array(0), "axis")
-    inputs = [models.info("x", FLOAT, 4, 4), models.info("c", TensorProto.BOOL)]
-    outputs = [models.info("y", FLOAT, 4, 4)]
+    inputs = [models.info("x", 4, 4), models.info("c", kind=TensorProto.BOOL)]
+    outputs = [models.info("y", 4, 4)]
     return models.write(path, nodes, inputs, outputs, weights=[weights("w", 4, 4), axis])
 
 
@@ -115,12 +115,12 @@ def test_branches(tmp_path, keep_io_types) -> None:
 def test_weights_listed_as_inputs(tmp_path, keep_io_types) -> None:
     """As models before IR version 4 have them, one of them used by nobody."""
     spare = weights("spare", 3)
-    listed = [models.info("x", FLOAT, 4, 8), models.info("w", FLOAT, 8, 8)]
+    listed = [models.info("x", 4, 8), models.info("w", 8, 8)]
     source = models.write(
         tmp_path / "net.onnx",
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
-        [*listed, models.info("spare", FLOAT, 3)],
-        [models.info("y", FLOAT, 4, 8)],
+        [*listed, models.info("spare", 3)],
+        [models.info("y", 4, 8)],
         weights=[weights("w", 8, 8), spare],
         ir=3,
         opset=9,
@@ -165,17 +165,17 @@ def test_a_constant_in_a_branch_stays_for_a_node_that_stays(tmp_path) -> None:
             helper.make_node("Div", ["x", f"{name}_large"], [f"{name}_d"], name=f"{name}_divide"),
             helper.make_node("Mul", [f"{name}_d", "back"], [f"{name}_o"], name=f"{name}_multiply"),
         ]
-        return helper.make_graph(nodes, name, [], [models.info(f"{name}_o", FLOAT, 4, 8)])
+        return helper.make_graph(nodes, name, [], [models.info(f"{name}_o", 4, 8)])
 
     which = helper.make_node(
         "If", ["c"], ["z"], then_branch=branch("yes"), else_branch=branch("no"), name="which"
     )
-    inputs = [models.info("x", FLOAT, 4, 8), models.info("c", TensorProto.BOOL)]
+    inputs = [models.info("x", 4, 8), models.info("c", kind=TensorProto.BOOL)]
     source = models.write(
         tmp_path / "net.onnx",
         [which, helper.make_node("Relu", ["z"], ["y"])],
         inputs,
-        [models.info("y", FLOAT, 4, 8)],
+        [models.info("y", 4, 8)],
         weights=[numpy_helper.from_array(np.float32(9.8e7), "back")],
     )
     stays = tuple(f"{name}_{node}" for name in ("yes", "no") for node in ("divide", "multiply"))
@@ -190,9 +190,9 @@ def test_a_constant_in_a_branch_stays_for_a_node_that_stays(tmp_path) -> None:
 def test_a_model_with_constant_nodes_is_converted(tmp_path, version, is_output) -> None:
     """A Constant that is an output, or a model before IR version 4, could not be converted."""
     nodes = [constant("k", np.full(8, 3.0)), helper.make_node("Add", ["x", "k"], ["y"], name="add")]
-    outputs = [models.info("y", FLOAT, 4, 8), *[models.info("k", FLOAT, 8)][: int(is_output)]]
+    outputs = [models.info("y", 4, 8), *[models.info("k", 8)][: int(is_output)]]
     source = models.write(
-        tmp_path / "net.onnx", nodes, [models.info("x", FLOAT, 4, 8)], outputs, ir=version
+        tmp_path / "net.onnx", nodes, [models.info("x", 4, 8)], outputs, ir=version
     )
     assert close(answer(fp16_model(source, tmp_path / "cache").path, x=X), X + 3)
 
@@ -231,8 +231,8 @@ def test_an_operator_without_an_fp16_form_stays(tmp_path) -> None:
         helper.make_node("Relu", ["x"], ["r"]),
         helper.make_node("DynamicQuantizeLinear", ["r"], ["y", "scale", "zero"]),
     ]
-    outputs = [models.info("y", TensorProto.UINT8, 4, 8)]
-    source = models.write(tmp_path / "net.onnx", nodes, [models.info("x", FLOAT, 4, 8)], outputs)
+    outputs = [models.info("y", 4, 8, kind=TensorProto.UINT8)]
+    source = models.write(tmp_path / "net.onnx", nodes, [models.info("x", 4, 8)], outputs)
     made = fp16_model(source, tmp_path / "cache")
     assert made.details["nodes_in_fp32"] == 1
     assert np.abs(answer(made.path, x=X).astype(int) - answer(source, x=X)).max() <= 1
@@ -249,7 +249,7 @@ def quantised(path: Path, opset: int) -> Path:
         helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
         helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
     ]
-    ends = [models.info("x", FLOAT, 4, 8)], [models.info("y", FLOAT, 4, 8)]
+    ends = [models.info("x", 4, 8)], [models.info("y", 4, 8)]
     return models.write(path, nodes, *ends, weights=[scale, zero], opset=opset, ir=9)
 
 
@@ -298,7 +298,7 @@ def external(folder: Path) -> Path:
     model.graph.initializer.append(numpy_helper.from_array(np.array([2, 16]), "shape"))
     model.graph.node[-1].output[0] = "s"
     model.graph.node.append(helper.make_node("Reshape", ["s", "shape"], ["y"]))
-    model.graph.output[0].CopyFrom(models.info("y", FLOAT, 2, 16))
+    model.graph.output[0].CopyFrom(models.info("y", 2, 16))
     onnx.save(model, folder.parent / "whole.onnx")
     path = folder / "net.onnx"
     onnx.save(model, path, save_as_external_data=True, location="net.data", size_threshold=0)
@@ -355,8 +355,8 @@ def test_local_functions_are_inlined(tmp_path) -> None:
     graph = helper.make_graph(
         [helper.make_node("Double", ["x"], ["y"], domain="own")],
         "test",
-        [models.info("x", FLOAT, 4, 8)],
-        [models.info("y", FLOAT, 4, 8)],
+        [models.info("x", 4, 8)],
+        [models.info("y", 4, 8)],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
     model = helper.make_model(graph, ir_version=8, opset_imports=opsets, functions=[double])

@@ -45,7 +45,7 @@ def with_a_map(path: Path, *, scaled: bool = False) -> Path:
         helper.make_node("Softmax", ["m"], ["p"]),
         helper.make_node("ZipMap", ["p"], ["z"], **labels),
     ]
-    x = models.info("x", FLOAT, "N", 4)
+    x = models.info("x", "N", 4)
     graph = helper.make_graph(nodes, "zip", [x], [out], [weights("w", 4, 3)])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
     onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
@@ -61,7 +61,7 @@ def of_features(path: Path) -> Path:
         helper.make_node("Normalizer", ["f"], ["n"], domain="ai.onnx.ml", norm="L2"),
         helper.make_node("Mul", ["n", "two"], ["y"]),
     ]  # fmt: skip
-    x, y = models.info("x", FLOAT, "N", 4), models.info("y", FLOAT, "N", 7)
+    x, y = models.info("x", "N", 4), models.info("y", "N", 7)
     graph = helper.make_graph(nodes, "features", [x], [y], [weights("w", 4, 3), constant("two", 2)])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
     onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
@@ -70,7 +70,7 @@ def of_features(path: Path) -> Path:
 
 def branches(path: Path, *, outer: bool) -> Path:
     """Two branches that both declare a weight `one`, or one of them and the graph around it."""
-    y = [models.info("t", FLOAT, "N", 3)]
+    y = [models.info("t", "N", 3)]
     then = helper.make_graph(
         [helper.make_node("Add", ["m", "one"], ["t"])], "then", [], y, [constant("one", 1)]
     )
@@ -81,8 +81,8 @@ def branches(path: Path, *, outer: bool) -> Path:
         helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
     ]
     held = [weights("w", 4, 3), *([constant("one", 5)] if outer else [])]
-    ends = [models.info("x", FLOAT, "N", 4), models.info("c", TensorProto.BOOL)]
-    return models.write(path, nodes, ends, [models.info("y", FLOAT, "N", 3)], weights=held)
+    ends = [models.info("x", "N", 4), models.info("c", kind=TensorProto.BOOL)]
+    return models.write(path, nodes, ends, [models.info("y", "N", 3)], weights=held)
 
 
 def twice(path: Path) -> Path:
@@ -91,7 +91,7 @@ def twice(path: Path) -> Path:
         helper.make_node("Add", ["m", "one"], ["y"]),
     ]
     held = [weights("w", 4, 3), constant("one", 1), constant("one", 7)]
-    ends = [models.info("x", FLOAT, "N", 4)], [models.info("y", FLOAT, "N", 3)]
+    ends = [models.info("x", "N", 4)], [models.info("y", "N", 3)]
     return models.write(path, nodes, *ends, weights=held)
 
 
@@ -104,11 +104,11 @@ def shadowing(path: Path) -> Path:
         ],
         "body",
         [
-            models.info("at", TensorProto.INT64),
-            models.info("going", TensorProto.BOOL),
-            models.info("x", FLOAT, "N", 4),
+            models.info("at", kind=TensorProto.INT64),
+            models.info("going", kind=TensorProto.BOOL),
+            models.info("x", "N", 4),
         ],
-        [models.info("goes_on", TensorProto.BOOL), models.info("m", FLOAT, "N", 4)],
+        [models.info("goes_on", kind=TensorProto.BOOL), models.info("m", "N", 4)],
     )
     nodes = [
         helper.make_node("Relu", ["x"], ["r"]),
@@ -119,14 +119,14 @@ def shadowing(path: Path) -> Path:
         numpy_helper.from_array(np.array(2), "n"),
         numpy_helper.from_array(np.array(True), "yes"),
     ]
-    ends = [models.info("x", FLOAT, "N", 4)], [models.info("y", FLOAT, "N", 4)]
+    ends = [models.info("x", "N", 4)], [models.info("y", "N", 4)]
     return models.write(path, nodes, *ends, weights=held)
 
 
 def two_outputs_of_one_name(path: Path) -> Path:
-    y = models.info("y", FLOAT, "N", 3)
+    y = models.info("y", "N", 3)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    ends = [models.info("x", FLOAT, "N", 4)], [y, y]
+    ends = [models.info("x", "N", 4)], [y, y]
     return models.write(path, nodes, *ends, weights=[weights("w", 4, 3)])
 
 
@@ -220,7 +220,7 @@ def test_an_unsound_place_of_external_weights_is_said(key, value, tmp_path) -> N
     for name, text in {"location": "w.bin", "offset": "0", "length": "48", key: value}.items():
         held.external_data.add(key=name, value=text)
     (tmp_path / "w.bin").write_bytes(bytes(48))
-    ends = [models.info("x", FLOAT, 2, 4)], [models.info("y", FLOAT, 2, 3)]
+    ends = [models.info("x", 2, 4)], [models.info("y", 2, 3)]
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", *ends, [held])
     source = tmp_path / "net.onnx"
     opsets = [helper.make_opsetid("", 17)]
