@@ -24,24 +24,19 @@ FEATURES = tensor(
 )
 
 
+def layer(name: str, kind: str, inputs: list[Tensor], outputs: list[Tensor], **more: Any) -> Tensor:
+    return {"Name": name, "LayerType": kind, "Inputs": inputs, "Outputs": outputs, **more}
+
+
 def reformat() -> dict[str, Any]:
-    return {
-        "Name": "copy for conv",
-        "LayerType": "Reformat",
-        "Inputs": [IMAGE],
-        "Outputs": [PACKED],
-        "ParameterType": "Reformat",
-        "Origin": "REFORMAT",
-        "TacticValue": "0x0000000000000000",
-    }
+    fields = {"ParameterType": "Reformat", "Origin": "REFORMAT"}
+    fields["TacticValue"] = "0x0000000000000000"
+    return layer("copy for conv", "Reformat", [IMAGE], [PACKED], **fields)
 
 
 def convolution() -> dict[str, Any]:
     return {
-        "Name": "conv + relu",
-        "LayerType": "CaskConvolution",
-        "Inputs": [PACKED],
-        "Outputs": [FEATURES],
+        **layer("conv + relu", "CaskConvolution", [PACKED], [FEATURES]),
         "ParameterType": "Convolution",
         "Kernel": [3, 3],
         "Groups": 1,
@@ -53,13 +48,8 @@ def convolution() -> dict[str, Any]:
 
 
 def no_op() -> dict[str, Any]:
-    return {
-        "Name": "squeeze",
-        "LayerType": "NoOp",
-        "Inputs": [FEATURES],
-        "Outputs": [tensor("flat", [1, 256], "Row major Int8 format")],
-        "TacticValue": "0x0000000000000000",
-    }
+    flat = tensor("flat", [1, 256], "Row major Int8 format")
+    return layer("squeeze", "NoOp", [FEATURES], [flat], TacticValue="0x0000000000000000")
 
 
 def tensorrt_8_2() -> dict[str, Any]:
@@ -84,28 +74,17 @@ def tensorrt_8_6() -> bytes:
 
 def tensorrt_10() -> dict[str, Any]:
     """Myelin's layers: no ``Location``, types alone, weights among the inputs."""
-    gemm = {
-        "Name": "head_myl0_2",
-        "LayerType": "gemm",
-        "Inputs": [
-            {"Name": "flat", "Dimensions": [1, 256], "Format/Datatype": "Half"},
-            {"Name": "__mye12_dconst", "Dimensions": [256, 10], "Format/Datatype": "Half"},
-            {"Name": "head_bias_constantHalf", "Dimensions": [1, 10], "Format/Datatype": "Half"},
-        ],
-        "Outputs": [{"Name": "scores", "Dimensions": [1, 10], "Format/Datatype": "Half"}],
-        "TacticName": "sm80_xmma_gemm",
-        "StreamId": 0,
-        "Metadata": "[ONNX Layer: head/MatMul]\x1f[ONNX Layer: head/Add]",
-    }
-    call = {
-        "Name": "dummy_shape_call_myl0_1",
-        "LayerType": "shape_call",
-        "Inputs": [],
-        "Outputs": [],
-        "TacticName": "",
-        "StreamId": 0,
-        "Metadata": "",
-    }
+
+    def half(name: str, *dims: int) -> Tensor:
+        return {"Name": name, "Dimensions": list(dims), "Format/Datatype": "Half"}
+
+    weights = [half("__mye12_dconst", 256, 10), half("head_bias_constantHalf", 1, 10)]
+    ends = [half("flat", 1, 256), *weights], [half("scores", 1, 10)]
+    nodes = "[ONNX Layer: head/MatMul]\x1f[ONNX Layer: head/Add]"
+    fields = {"TacticName": "sm80_xmma_gemm", "StreamId": 0, "Metadata": nodes}
+    gemm = layer("head_myl0_2", "gemm", *ends, **fields)
+    fields = {"TacticName": "", "StreamId": 0, "Metadata": ""}
+    call = layer("dummy_shape_call_myl0_1", "shape_call", [], [], **fields)
     plan = {"Layers": [reformat(), convolution(), no_op(), call, gemm]}
     return {**plan, "Bindings": ["image", "scores"]}
 
@@ -116,33 +95,18 @@ def tensorrt_11() -> dict[str, Any]:
     def split(name: str, dims: list[int], layout: str, dtype: str, key: str) -> Tensor:
         return {"Name": name, "Dimensions": dims, "Format": layout, key: dtype}
 
-    layer = {
-        "Name": "conv",
-        "LayerType": "CaskConvolution",
-        "Inputs": [split("image", [-1, 3, 8, 8], "kHWC8", "Half", "Datatype")],
-        "Outputs": [split("scores", [-1, 10], "Row major linear FP32 format", "Float", "DataType")],
-        "Constants": [split("kernel", [4, 3, 3, 3], "kLINEAR", "FP8", "Datatype")],
-    }
-    io = [
-        {
-            "Name": "image",
-            "IOMode": "Input",
-            "DataType": "Half",
-            "Dimensions": [-1, 3, 8, 8],
-            "Location": "Device",
-            "IsShapeInferenceIO": False,
-            "ProfileInfo": [
-                {
-                    "MinShape": [1, 3, 8, 8],
-                    "OptShape": [4, 3, 8, 8],
-                    "MaxShape": [8, 3, 8, 8],
-                    "Format": "Row major linear FP16 format (kLINEAR)",
-                }
-            ],
-        },
-        {"Name": "scores", "IOMode": "OUTPUT", "DataType": "Float", "Dimensions": [-1, 10]},
-    ]
-    return {"Layers": [layer], "I/O Tensors": io, "ProfilingVerbosity": "DETAILED"}
+    inputs = [split("image", [-1, 3, 8, 8], "kHWC8", "Half", "Datatype")]
+    linear = "Row major linear FP32 format"
+    outputs = [split("scores", [-1, 10], linear, "Float", "DataType")]
+    kernel = split("kernel", [4, 3, 3, 3], "kLINEAR", "FP8", "Datatype")
+    conv = layer("conv", "CaskConvolution", inputs, outputs, Constants=[kernel])
+    shapes = {f"{end}Shape": [n, 3, 8, 8] for end, n in (("Min", 1), ("Opt", 4), ("Max", 8))}
+    shapes["Format"] = "Row major linear FP16 format (kLINEAR)"
+    image = {"Name": "image", "IOMode": "Input", "DataType": "Half", "Dimensions": [-1, 3, 8, 8]}
+    image |= {"Location": "Device", "IsShapeInferenceIO": False, "ProfileInfo": [shapes]}
+    scores = {"Name": "scores", "IOMode": "OUTPUT", "DataType": "Float", "Dimensions": [-1, 10]}
+    verbosity = {"ProfilingVerbosity": "DETAILED"}
+    return {"Layers": [conv], "I/O Tensors": [image, scores], **verbosity}
 
 
 def names_only() -> dict[str, Any]:

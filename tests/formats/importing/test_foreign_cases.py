@@ -12,8 +12,7 @@ from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.records.run.run import Run
 from tests.formats import logs, times
 
-TRT_7_0 = """\
-Host latency
+_HOST = """\
 min: 4 ms (end to end 4.5 ms)
 max: 6 ms (end to end 6.5 ms)
 mean: 5 ms (end to end 5.5 ms)
@@ -21,6 +20,8 @@ median: 5 ms (end to end 5.5 ms)
 percentile: 6 ms at 99% (end to end 6.5 ms at 99%)
 throughput: 200 qps
 walltime: 3 s
+"""
+_GPU = """\
 GPU Compute
 min: 3 ms
 max: 5 ms
@@ -29,27 +30,8 @@ median: 4.25 ms
 percentile: 5 ms at 99%
 total compute time: 2.5 s
 """
-TRT_7_1 = """\
-Host Latency
-min: 4 ms (end to end 4.5 ms)
-max: 6 ms (end to end 6.5 ms)
-mean: 5 ms (end to end 5.5 ms)
-median: 5 ms (end to end 5.5 ms)
-percentile: 6 ms at 99% (end to end 6.5 ms at 99%)
-throughput: 200 qps
-walltime: 3 s
-Enqueue Time
-min: 1 ms
-max: 2 ms
-median: 1.5 ms
-GPU Compute
-min: 3 ms
-max: 5 ms
-mean: 4 ms
-median: 4.25 ms
-percentile: 5 ms at 99%
-total compute time: 2.5 s
-"""
+TRT_7_0 = f"Host latency\n{_HOST}{_GPU}"
+TRT_7_1 = f"Host Latency\n{_HOST}Enqueue Time\nmin: 1 ms\nmax: 2 ms\nmedian: 1.5 ms\n{_GPU}"
 TRT_8_0 = """\
 === Performance summary ===
 Throughput: 200 qps
@@ -130,11 +112,8 @@ def only(folder: Path, text: str, name: str = "x.txt") -> Run:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_behind_every_prefix(tmp_path, layout, prefix) -> None:
     run = only(tmp_path, PREFIXES[prefix](LAYOUTS[layout]))
-    figures = {
-        one.metric: (one.median_ms, dict(one.percentiles)[99.0])
-        for one in run.tool.summaries
-        if one.percentiles
-    }
+    printed = [one for one in run.tool.summaries if one.percentiles]
+    figures = {one.metric: (one.median_ms, dict(one.percentiles)[99.0]) for one in printed}
     assert (figures["trtexec_latency"], figures["gpu_compute"]) == ((5, 6), (4.25, 5))
     assert run.tool.throughput_per_s == 200
     assert not run.tool.options
@@ -213,8 +192,8 @@ def test_documents_one_after_another_are_runs_of_their_own(tmp_path, joint) -> N
 
 
 def test_the_last_of_several_documents_may_be_cut_off(tmp_path) -> None:
-    text = json.dumps(times.records(3)) + "\n" + json.dumps(times.records(5))[:-40]
-    found = imported(tmp_path, text)
+    whole, cut = json.dumps(times.records(3)), json.dumps(times.records(5))[:-40]
+    found = imported(tmp_path, f"{whole}\n{cut}")
     assert [len(run.samples[0]) for run in found.runs] == [3, 4]
     assert "W-TRUNCATED" in found.ledger[0].left_out
 
@@ -254,11 +233,9 @@ def test_what_a_stamp_means_is_decided_by_the_file(tmp_path) -> None:
     run = only(tmp_path, json.dumps(swapped(10)))
     assert enqueue_of(run) == pytest.approx(4.5)
     assert "I-STAMPS-SWAPPED" in {one.code for one in run.notices}
-    plain = [
-        {**row, "startEnqMs": row["startInMs"], "endEnqMs": row["endInMs"]}
-        | {"startInMs": row["startEnqMs"], "endInMs": row["endEnqMs"]}
-        for row in swapped(10)
-    ]
+    exchanged = {"startEnqMs": "startInMs", "endEnqMs": "endInMs"}
+    exchanged |= {other: name for name, other in exchanged.items()}
+    plain = [{exchanged.get(name, name): row[name] for name in row} for row in swapped(10)]
     run = only(tmp_path, json.dumps(plain))
     assert enqueue_of(run) == pytest.approx(4.5)
     assert "I-STAMPS-SWAPPED" not in {one.code for one in run.notices}
@@ -278,11 +255,8 @@ def test_each_process_of_a_log_has_its_own_times_and_warm_up(tmp_path) -> None:
     (tmp_path / "run.log").write_text(log)
     (tmp_path / "t.json").write_text("\n".join(json.dumps(swapped(n)) for n in (8, 9, 10)))
     runs = import_artifacts([tmp_path]).runs
-    assert [(run.tool.throughput_per_s, len(run.samples[0])) for run in runs] == [
-        (8, 6),
-        (9, 9),
-        (10, 6),
-    ]
+    figures = [(run.tool.throughput_per_s, len(run.samples[0])) for run in runs]
+    assert figures == [(8, 6), (9, 9), (10, 6)]
 
 
 def test_files_of_one_run_that_contradict_each_other(tmp_path) -> None:
@@ -302,15 +276,10 @@ def test_files_of_one_run_that_contradict_each_other(tmp_path) -> None:
         assert any(what in message for message in said), what
 
 
-def cases(shared: Path) -> Path:
+def test_the_cases(shared) -> None:
     folder = shared / "data/cases-2026-11-27"
     if not folder.is_dir():
         pytest.skip("the cases of 2026-11-27 are not here")
-    return folder
-
-
-def test_the_cases(shared) -> None:
-    folder = cases(shared)
 
     def medians(name: str) -> list[dict[str, float | None]]:
         return [
@@ -333,10 +302,8 @@ def test_the_cases(shared) -> None:
     (trace,) = import_artifacts([folder / "torch_nostep.json"]).runs
     assert trace.profile.sum_mean_ms == pytest.approx(0.0765)
     conv = import_artifacts([folder / "gb_complexity.json"]).runs
-    assert {run.job.subject.name: run.tool.summaries[0].mean_ms for run in conv} == {
-        "BM_Conv/64": pytest.approx(0.0125),
-        "BM_Conv/128": pytest.approx(0.0255),
-    }
+    means = {run.job.subject.name: run.tool.summaries[0].mean_ms for run in conv}
+    assert means == pytest.approx({"BM_Conv/64": 0.0125, "BM_Conv/128": 0.0255})
     assert all("I-BENCHMARKS-SKIPPED" in {one.code for one in run.notices} for run in conv)
     with pytest.raises(UsageError, match="at a: it has no time in a known unit"):
         import_artifacts([folder / "gb_unit_list.json"])

@@ -32,6 +32,10 @@ def codes(run: Run) -> list[str]:
     return [notice.code for notice in run.notices]
 
 
+def skipped(folder: Path) -> dict[str, str]:
+    return {Path(path).name: reason for path, reason in import_artifacts([folder]).skipped}
+
+
 @pytest.fixture
 def recorded(data: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "trt86-h200"
@@ -77,16 +81,14 @@ def test_artefacts_are_identified(tmp_path) -> None:
 
 
 def test_other_files_are_listed(tmp_path) -> None:
-    write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
-    write(tmp_path, "notes.md", b"hello")
-    write(tmp_path, "empty.log", b"")
-    write(tmp_path, "net.onnx", b"\x08\x08")
-    write(tmp_path, "package.json", {"name": "x"})
-    write(tmp_path, "broken.json", b"{oops")
+    files = {"net.graph.json": plans.tensorrt_8_4(), "notes.md": b"hello", "empty.log": b""}
+    files |= {"net.onnx": b"\x08\x08", "package.json": {"name": "x"}, "broken.json": b"{oops"}
+    for name, content in files.items():
+        write(tmp_path, name, content)
     write(tmp_path / ".git", "times.json", times.records())
     write(tmp_path / "below" / ".cache" / "deeper", "package.json", {"name": "x"})
     write(tmp_path, ".hidden.json", times.records())
-    reasons = {Path(path).name: reason for path, reason in import_artifacts([tmp_path]).skipped}
+    reasons = skipped(tmp_path)
     assert reasons.keys() == {"notes.md", "package.json", "broken.json", "empty.log", "net.onnx"}
     assert reasons["empty.log"].endswith(": it is empty")
     assert reasons["net.onnx"].endswith(": it is a model; enginescope bench measures it")
@@ -98,8 +100,8 @@ def test_other_files_are_listed(tmp_path) -> None:
 def test_times_of_which_the_unit_is_not_known_are_not_lost(tmp_path) -> None:
     write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
     write(tmp_path, "other.json", {"times": [1.0, 2.0]})
-    ((path, reason),) = import_artifacts([tmp_path]).skipped
-    assert Path(path).name == "other.json"
+    ((name, reason),) = skipped(tmp_path).items()
+    assert name == "other.json"
     assert "unit" in reason
 
 
@@ -133,8 +135,7 @@ def test_what_is_no_file_is_left_out(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
     write(tmp_path, "odd\nname.json", times.records())
-    reasons = {Path(path).name: reason for path, reason in import_artifacts([tmp_path]).skipped}
-    assert reasons == {
+    assert skipped(tmp_path) == {
         "pipe.json": "not a regular file",
         "gone.json": "not a regular file",
         "odd\nname.json": "its name cannot be stored",
@@ -162,18 +163,15 @@ PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 def test_packed_files_are_read_as_if_they_were_not(tmp_path, suffix) -> None:
     pack = PACK[suffix]
     plain, packed = tmp_path / "plain", tmp_path / "packed"
-    for name, value in (
-        ("net.graph.json", plans.tensorrt_8_4()),
-        ("net.times.json", times.records()),
-    ):
+    files = {"net.graph.json": plans.tensorrt_8_4(), "net.times.json": times.records()}
+    for name, value in files.items():
         data = write(plain, name, value).read_bytes()
         write(packed, f"{name}{suffix}", pack(data[:9]) + pack(data[9:]))
     expected, found = one(plain), one(packed)
     assert found.job.subject.name == expected.job.subject.name == "net"
     assert found.plan == expected.plan
-    assert found.series("trtexec_latency").values_ms.tolist() == (
-        expected.series("trtexec_latency").values_ms.tolist()
-    )
+    latencies = [run.series("trtexec_latency").values_ms.tolist() for run in (found, expected)]
+    assert latencies[0] == latencies[1]
     stored = Path(found.artifacts[0].path)
     assert stored.suffix == suffix
     assert found.artifacts[0].sha256 == hashlib.sha256(stored.read_bytes()).hexdigest()
@@ -252,30 +250,26 @@ def test_a_profile_of_onnx_runtime(data) -> None:
     assert (run.job.backend.name, run.profile.source, run.samples) == ("ort-cpu", "onnxruntime", ())
 
 
+SESSION = {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9}
+NODE = {"cat": "Node", "name": "a_kernel_time", "ts": 0, "dur": 5}
+
+
 def test_providers_without_a_name_of_ours(tmp_path) -> None:
-    session = {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9}
-    node = {"cat": "Node", "name": "a_kernel_time", "ts": 0, "dur": 5}
-    known = {**node, "args": {"provider": "NovelProvider"}}
-    assert one(write(tmp_path, "a.json", [known, session])).job.backend.name == "NovelProvider"
-    assert one(write(tmp_path, "b.json", [node, session])).job.backend.name == "onnxruntime"
+    known = {**NODE, "args": {"provider": "NovelProvider"}}
+    assert one(write(tmp_path, "a.json", [known, SESSION])).job.backend.name == "NovelProvider"
+    assert one(write(tmp_path, "b.json", [NODE, SESSION])).job.backend.name == "onnxruntime"
 
 
 def test_a_profile_of_onnx_runtime_states_its_allocators(tmp_path) -> None:
-    session = {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9}
     marks = [("24600", "1048600"), ("1497368", "3145752"), ("9" * 19, "9" * 5000), ("x", None)]
-    nodes = [
-        {
-            "cat": "Node",
-            "name": "a_kernel_time",
-            "ts": 0,
-            "dur": 5,
-            "args": {"provider": "NovelProvider", "mem_in_use_peak": peak, "mem_arena_held": held},
-        }
+    arguments = [
+        {"provider": "NovelProvider", "mem_in_use_peak": peak, "mem_arena_held": held}
         for peak, held in marks
     ]
-    (arena,) = one(write(tmp_path, "a.json", [*nodes, session])).arenas
+    nodes = [{**NODE, "args": args} for args in arguments]
+    (arena,) = one(write(tmp_path, "a.json", [*nodes, SESSION])).arenas
     assert (arena.in_use_peak_bytes, arena.held_bytes) == (1497368, 3145752)
-    assert one(write(tmp_path, "b.json", [nodes[2], session])).arenas == ()
+    assert one(write(tmp_path, "b.json", [nodes[2], SESSION])).arenas == ()
 
 
 def test_shared_folders(shared) -> None:

@@ -3,37 +3,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx.helper import make_node
 
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.onnxruntime.ort_profile import executed_plan
 from enginescope.records.plan.plan import EXECUTED
 from enginescope.records.tensor import DataType
-from tests.backends.onnxruntime.models import info, write
+from tests.backends.onnxruntime.models import branch, info, write
 
 
 def event(name: str, index: str, inputs: list[list[int]], outputs: list[list[int]]) -> Any:
-    typed = {
-        "input_type_shape": [{"float": one} for one in inputs],
-        "output_type_shape": [{"float": one} for one in outputs],
-    }
+    shapes = {"input_type_shape": inputs, "output_type_shape": outputs}
+    typed = {key: [{"float": one} for one in value] for key, value in shapes.items()}
     return {"cat": "Node", "name": f"{name}_kernel_time", "args": {"node_index": index, **typed}}
 
 
 def model(path: Path) -> Path:
-    weights = numpy_helper.from_array(np.ones((4, 2), np.float32), "w")
-    return write(
-        path,
-        [
-            helper.make_node("MatMul", ["x", "w"], ["1"], name="m"),
-            helper.make_node("Clip", ["1", "", "1"], ["2"], name="c"),
-            helper.make_node("Relu", ["2"], ["3"], name="same"),
-            helper.make_node("Neg", ["3"], ["y"], name="same"),
-        ],
-        [info("x", "n", 4)],
-        [info("y", "n", 2)],
-        weights=[weights],
-    )
+    nodes = [
+        make_node("MatMul", ["x", "w"], ["1"], name="m"),
+        make_node("Clip", ["1", "", "1"], ["2"], name="c"),
+        make_node("Relu", ["2"], ["3"], name="same"),
+        make_node("Neg", ["3"], ["y"], name="same"),
+    ]
+    w = np.ones((4, 2), np.float32)
+    return write(path, nodes, [info("x", "n", 4)], [info("y", "n", 2)], w=w)
 
 
 def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
@@ -46,12 +39,8 @@ def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
     document = Document(value=events, source="p.json")
     plan = executed_plan(model(tmp_path / "m.onnx"), document, "net", str(tmp_path / "m.onnx"))
     assert (plan.name, plan.source_schema) == ("net", EXECUTED)
-    assert [(one.name, one.type) for one in plan.layers] == [
-        ("m", "MatMul"),
-        ("c", "Clip"),
-        ("same", "Relu"),
-        ("same", "Neg"),
-    ]
+    kinds = [("m", "MatMul"), ("c", "Clip"), ("same", "Relu"), ("same", "Neg")]
+    assert [(one.name, one.type) for one in plan.layers] == kinds
     product, clip, relu, _ = plan.layers
     (x,) = product.inputs
     assert (x.name, x.shape, x.dtype) == ("x", (3, 4), DataType.FP32)
@@ -64,35 +53,20 @@ def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
 
 
 def ran(name: str, kind: str, begin_us: float, duration_us: float = 1.0) -> Any:
-    return {
-        "cat": "Node",
-        "name": f"{name}_kernel_time",
-        "ts": begin_us,
-        "dur": duration_us,
-        "args": {"op_name": kind, "node_index": name.rpartition("_")[2]},
-    }
+    arguments = {"op_name": kind, "node_index": name.rpartition("_")[2]}
+    stamps = {"ts": begin_us, "dur": duration_us}
+    return {"cat": "Node", "name": f"{name}_kernel_time", **stamps, "args": arguments}
 
 
 def unnamed(path: Path) -> Path:
-    flag = numpy_helper.from_array(np.array([True]), "flag")
-    body = helper.make_graph(
-        [helper.make_node("Relu", ["2"], ["inner"])],
-        "body",
-        [],
-        [info("inner", 4)],
-    )
-    return write(
-        path,
-        [
-            helper.make_node("Relu", ["x"], ["1"]),
-            helper.make_node("Neg", ["1"], ["2"], name="Relu_7"),
-            helper.make_node("If", ["flag"], ["3"], then_branch=body, else_branch=body),
-            helper.make_node("Relu", ["3"], ["y"]),
-        ],
-        [info("x", 4)],
-        [info("y", 4)],
-        weights=[flag],
-    )
+    body = branch("body", [make_node("Relu", ["2"], ["inner"])], info("inner", 4))
+    nodes = [
+        make_node("Relu", ["x"], ["1"]),
+        make_node("Neg", ["1"], ["2"], name="Relu_7"),
+        make_node("If", ["flag"], ["3"], then_branch=body, else_branch=body),
+        make_node("Relu", ["3"], ["y"]),
+    ]
+    return write(path, nodes, [info("x", 4)], [info("y", 4)], flag=[True])
 
 
 UNKNOWN = ["node_of_1", "Relu_7", "node_of_3", "node_of_y"]
@@ -110,10 +84,7 @@ IN_ORDER = [
     [
         (IN_ORDER, ["Relu_7", "Relu_7", "If_9", "Relu_3"]),
         # another order, or a node that the graph has not: no event is certainly a node's
-        (
-            [IN_ORDER[1], IN_ORDER[0], *IN_ORDER[2:]],
-            ["node_of_1", "Relu_7", "node_of_3", "node_of_y"],
-        ),
+        ([IN_ORDER[1], IN_ORDER[0], *IN_ORDER[2:]], UNKNOWN),
         (IN_ORDER[1:], UNKNOWN),
     ],
 )

@@ -14,6 +14,7 @@ from enginescope.formats.onnxruntime.ort_memory import RULES_FROM, arenas_of, wo
 from enginescope.formats.onnxruntime.ort_profile import executed_plan
 from enginescope.records.plan.plan import PACKED, WORKSPACES
 from enginescope.records.tensor import Tensor
+from tests.backends.onnxruntime.models import info, write
 
 
 def event(node: str, after: int, change: int, peak: int) -> dict[str, Any]:
@@ -32,28 +33,20 @@ RUN = {"cat": "Session", "name": "model_run", "dur": 9}
 
 def test_steps_are_of_the_first_inference_and_later_marks_only_where_they_rise() -> None:
     events = [
-        event("a", 300, 200, 300),
-        event("b", 200, -100, 300),
-        RUN,
-        event("a", 400, 0, 400),
-        event("b", 400, 0, 900),
-        RUN,
-        event("a", 400, 0, 900),
-        RUN,
+        *(event("a", 300, 200, 300), event("b", 200, -100, 300), RUN),
+        *(event("a", 400, 0, 400), event("b", 400, 0, 900), RUN),
+        *(event("a", 400, 0, 900), RUN),
     ]
     (use,) = arenas_of(Document(value=events, source="p.json"))
     assert (use.in_use_peak_bytes, use.held_bytes) == (900, 1 << 20)
-    assert [(one.node, one.before_bytes, one.in_use_bytes) for one in use.steps] == [
-        ("a", 100, 300),
-        ("b", 300, 200),
-    ]
+    steps = [(one.node, one.before_bytes, one.in_use_bytes) for one in use.steps]
+    assert steps == [("a", 100, 300), ("b", 300, 200)]
     assert [(one.node, one.peak_bytes) for one in use.later] == [("a", 400), ("b", 900)]
 
 
 def test_a_profile_without_all_marks_has_no_steps() -> None:
-    partial = event("a", 1, 1, 1)
+    partial, odd = event("a", 1, 1, 1), event("b", 1, 1, 1)
     del partial["args"]["mem_in_use_delta"]
-    odd = event("b", 1, 1, 1)
     odd["args"]["mem_in_use_delta"] = "--1"
     (use,) = arenas_of(Document(value=[partial, odd, RUN], source="p.json"))
     assert use.steps == ()
@@ -69,16 +62,9 @@ def zeros(*shape: int, kind: Any = np.float32) -> Any:
 
 def scales(weights: Any, zero: int = 0) -> dict[str, Any]:
     """Return the constants of a quantized node, in the order of its inputs after the first."""
-    one = np.array(0.1, np.float32)
-    return {
-        "x_scale": one,
-        "x_zero": np.array(3, np.uint8),
-        "w": weights,
-        "w_scale": one,
-        "w_zero": np.array(zero, weights.dtype),
-        "y_scale": one,
-        "y_zero": np.array(1, np.uint8),
-    }
+    one = np.float32(0.1)
+    inputs = {"x_scale": one, "x_zero": np.uint8(3), "w": weights, "w_scale": one}
+    return inputs | {"w_zero": weights.dtype.type(zero), "y_scale": one, "y_zero": np.uint8(1)}
 
 
 #: Operator, domain, attributes, inputs, outputs and constants of one node; its buffers.
@@ -173,19 +159,12 @@ def ran(folder: Path, case: str, threads: int = 1) -> MemoryView:
     if operator == "Attention":
         names = ["x", "w", "b", *(one if one in inputs else "" for one in ("mask", "past"))]
     node = helper.make_node(operator, names, list(outputs), name="n", domain=domain, **attributes)
-    values = [
-        [helper.make_tensor_value_info(name, kind, shape) for name, (kind, *shape) in end.items()]
+    ends = [
+        [info(name, *shape, kind=kind) for name, (kind, *shape) in end.items()]
         for end in (inputs, outputs)
     ]
-    weights = [numpy_helper.from_array(value, name) for name, value in constants.items()]
-    graph = helper.make_graph([node], "net", *values, weights)
-    opsets = [helper.make_opsetid(name, version) for name, version in (("", 17), (domain, 1))]
-    model = folder / "net.onnx"
-    model.write_bytes(
-        helper.make_model(
-            graph, ir_version=8, opset_imports=opsets if domain else opsets[:1]
-        ).SerializeToString()
-    )
+    more = {"domains": {domain: 1} if domain else {}, **constants}
+    model = write(folder / "net.onnx", [node], *ends, **more)
     options = onnxruntime.SessionOptions()
     options.enable_profiling = True
     options.profile_file_prefix = str(folder / "profile")

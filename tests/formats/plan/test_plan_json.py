@@ -14,6 +14,10 @@ def read(plan: object) -> Plan:
     return parse_plan(plans.encoded(plan), "plan.json")[0]
 
 
+def ends(plan: Plan) -> list[tuple[str, str | None]]:
+    return [(one.tensor.name, one.mode) for one in plan.io]
+
+
 def test_tensorrt_8_4() -> None:
     plan, notices = parse_plan(plans.encoded(plans.tensorrt_8_4()), "a.json", name="net")
     assert (plan.name, plan.source_schema, notices) == ("net", "trt8-10", ())
@@ -22,16 +26,11 @@ def test_tensorrt_8_4() -> None:
     conv = plan.layers[1]
     assert conv.subtype == "CaskConvolution"
     assert (conv.tactic_name, conv.tactic_value) == ("sm80_xmma_fprop", "0x112767cf498572ea")
-    assert [(one.role, one.dtype, one.nbytes) for one in conv.weights] == [
-        ("Weights", DataType.FP16, 216),
-        ("Bias", DataType.FP32, 16),
-    ]
+    weights = [("Weights", DataType.FP16, 216), ("Bias", DataType.FP32, 16)]
+    assert [(one.role, one.dtype, one.nbytes) for one in conv.weights] == weights
     assert conv.attributes == {"Kernel": [3, 3], "Groups": 1}
     assert conv.inputs[0].layout.name == "NHWC8"
-    assert [(one.tensor.name, one.mode) for one in plan.io] == [
-        ("image", "input"),
-        ("flat", "output"),
-    ]
+    assert ends(plan) == [("image", "input"), ("flat", "output")]
     assert (plan.inputs[0].tensor.shape, plan.inputs[0].tensor.location) == ((1, 3, 8, 8), "Device")
 
 
@@ -48,10 +47,7 @@ def test_tensors_described_alike_are_one_object() -> None:
 
 def test_tensorrt_8_2_has_its_inputs_and_outputs_deduced() -> None:
     plan, notices = parse_plan(plans.encoded(plans.tensorrt_8_2()), "a.json")
-    assert [(one.tensor.name, one.mode) for one in plan.io] == [
-        ("image", "input"),
-        ("flat", "output"),
-    ]
+    assert ends(plan) == [("image", "input"), ("flat", "output")]
     assert plan.layers[0].inputs[0].location is None
     assert [one.code for one in notices] == ["I-IO-DEDUCED"]
 
@@ -76,10 +72,7 @@ def test_tensorrt_10() -> None:
 def test_constants_are_no_deduced_inputs() -> None:
     root = plans.tensorrt_10()
     del root["Bindings"]
-    assert [(one.tensor.name, one.mode) for one in read(root).io] == [
-        ("image", "input"),
-        ("scores", "output"),
-    ]
+    assert ends(read(root)) == [("image", "input"), ("scores", "output")]
 
 
 def test_tensorrt_11() -> None:
@@ -108,7 +101,7 @@ def test_names_only() -> None:
     assert plan.source_schema == "names-only"
     assert [layer.name for layer in plan.layers] == ["conv + relu", "head"]
     assert plan.layers[0].type == "unknown"
-    assert [(one.tensor.name, one.mode) for one in plan.io] == [("image", None), ("scores", None)]
+    assert ends(plan) == [("image", None), ("scores", None)]
     (notice,) = notices
     assert notice.code == "I-NAMES-ONLY"
     assert "trtexec --profilingVerbosity=detailed" in notice.message
@@ -124,9 +117,7 @@ def test_types_and_repeated_names_of_layers() -> None:
     assert read({"Layers": [layer]}).layers[0].type == "Deconvolution"
     layers = read({"Layers": [plans.convolution()] * 3}).layers
     assert [(layer.index, layer.name) for layer in layers] == [
-        (0, "conv + relu"),
-        (1, "conv + relu"),
-        (2, "conv + relu"),
+        (index, "conv + relu") for index in range(3)
     ]
 
 
@@ -143,9 +134,8 @@ def test_weights_of_fused_pooling_and_constants() -> None:
 
 
 def test_optimisation_profiles_of_any_number_of_digits() -> None:
-    layers = [plans.reformat(), plans.convolution(), plans.convolution()]
-    layers[1]["Name"] = "conv [profile 3]"
-    layers[2]["Name"] = "conv [profile 12]"
+    convolutions = [{**plans.convolution(), "Name": f"conv [profile {at}]"} for at in (3, 12)]
+    layers = [plans.reformat(), *convolutions]
     plan = read({"Layers": layers, "Bindings": ["image", "image [profile 12]"]})
     assert [layer.profile_index for layer in plan.layers] == [0, 3, 12]
     assert plan.layers[2].name == "conv [profile 12]"
@@ -156,12 +146,8 @@ def test_missing_fields_are_not_known() -> None:
     layer = {"Name": "x", "Inputs": [{"Name": "t"}, {"Dimensions": [1]}], "Outputs": None}
     plan, _ = parse_plan(plans.encoded({"Layers": [layer]}), "a.json")
     (found,) = plan.layers
-    assert (found.type, found.subtype, found.tactic_name, found.stream) == (
-        "unknown",
-        None,
-        None,
-        None,
-    )
+    assert (found.type, found.subtype) == ("unknown", None)
+    assert (found.tactic_name, found.stream) == (None, None)
     (tensor,) = found.inputs
     assert (tensor.shape, tensor.dtype, tensor.layout, tensor.location) == (None, None, None, None)
 
@@ -199,10 +185,7 @@ def test_metadata_that_is_not_onnx_or_twice_escaped() -> None:
     layer = {**plans.convolution(), "Metadata": "my own words"}
     found = read({"Layers": [layer]}).layers[0]
     assert (found.onnx_nodes, found.metadata) == ((), "my own words")
-    layer = {
-        **plans.convolution(),
-        "Metadata": r"[ONNX Layer: a]\u001e[ONNX Layer: b]\u001F[ONNX Layer: a]",
-    }
+    layer["Metadata"] = r"[ONNX Layer: a]\u001e[ONNX Layer: b]\u001F[ONNX Layer: a]"
     assert read({"Layers": [layer]}).layers[0].onnx_nodes == ("a", "b")
 
 
@@ -219,12 +202,8 @@ def test_recorded_plan(data) -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        plans.tensorrt_8_2(),
-        plans.tensorrt_8_4(),
-        plans.tensorrt_10(),
-        plans.tensorrt_11(),
-        plans.names_only(),
-        plans.tensorrt_10()["Layers"],
+        *(plans.tensorrt_8_2(), plans.tensorrt_8_4(), plans.tensorrt_10(), plans.tensorrt_11()),
+        *(plans.names_only(), plans.tensorrt_10()["Layers"]),
     ],
 )
 def test_layer_by_layer_gives_what_the_whole_gives(plan) -> None:
@@ -246,11 +225,9 @@ def test_too_deep_to_be_read() -> None:
 
 
 def test_layers_that_differ_in_names_share_what_they_carry() -> None:
-    convs = [
-        {**plans.convolution(), "Name": name, "Metadata": f"[ONNX Layer: {name}]"} for name in "ab"
-    ]
-    other = {**plans.convolution(), "Name": "c", "Kernel": [1, 1]}
-    a, b, c = read({"Layers": [*convs, other]}).layers
+    conv = plans.convolution()
+    alike = [{**conv, "Name": name, "Metadata": f"[ONNX Layer: {name}]"} for name in "ab"]
+    a, b, c = read({"Layers": [*alike, {**conv, "Name": "c", "Kernel": [1, 1]}]}).layers
     assert a.attributes is b.attributes
     assert a.weights is b.weights
     assert (b.name, b.metadata, b.onnx_nodes) == ("b", "[ONNX Layer: b]", ("b",))

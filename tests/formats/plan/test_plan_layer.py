@@ -35,14 +35,9 @@ def test_every_layer_is_as_the_file_has_it(file) -> None:
 
 def test_types_and_formats_of_trt_11_stand_apart() -> None:
     tensor = {"Name": "x", "Dimensions": [-1, 8], "Format": "kLINEAR", "Datatype": "BFloat16"}
-    raw = {
-        "Name": "cast",
-        "LayerType": "Reformat",
-        "ParameterType": "Reformat",
-        "Inputs": [tensor],
-        "Outputs": [{**tensor, "Name": "y", "Datatype": "Float"}],
-        "Origin": "REFORMAT",
-    }
+    raw = {"Name": "cast", "LayerType": "Reformat", "ParameterType": "Reformat"}
+    raw |= {"Inputs": [tensor], "Outputs": [{**tensor, "Name": "y", "Datatype": "Float"}]}
+    raw["Origin"] = "REFORMAT"
     plan, _ = parse_plan(encode({"Layers": [raw], "I/O Tensors": []}), "trt11.json")
     assert plan.source_schema == "trt11"
     assert layer_json(plan.layers[0], plan.source_schema) == raw
@@ -56,14 +51,8 @@ def test_a_plan_of_names_has_names() -> None:
 @pytest.mark.parametrize(
     ("raw", "truth"),
     [
-        (True, True),
-        (0, False),
-        (1, True),
-        ("true", True),
-        ("Disabled", None),
-        ("no", False),
-        (None, None),
-        (7, None),
+        *((True, True), (0, False), (1, True), ("true", True)),
+        *(("Disabled", None), ("no", False), (None, None), (7, None)),
     ],
 )
 def test_truth_in_any_spelling(raw, truth) -> None:
@@ -73,8 +62,8 @@ def test_truth_in_any_spelling(raw, truth) -> None:
 
 def test_entries_without_a_name_are_left_out() -> None:
     found, _ = io_tensors({"I/O Tensors": ["plain", {"IOMode": "Input"}, 3]}, ())
-    assert [one.tensor.name for one in found] == ["plain"]
-    assert found[0].mode is None
+    assert [(one.tensor.name, one.mode) for one in found] == [("plain", None)]
+    assert io_tensors({}, ()) == ((), False)
 
 
 def test_profiles_with_holes() -> None:
@@ -82,10 +71,6 @@ def test_profiles_with_holes() -> None:
     (found,), _ = io_tensors({"I/O Tensors": [{"Name": "x", "ProfileInfo": info}]}, ())
     (profile,) = found.profiles
     assert (profile.min_shape, profile.opt_shape, profile.layout) == (None, None, None)
-
-
-def test_nothing_to_deduce_from() -> None:
-    assert io_tensors({}, ()) == ((), False)
 
 
 FILE = Path(__file__).parents[2] / "data" / "tensorrt-symbols" / "inspector-rtx-1.7.1.json"

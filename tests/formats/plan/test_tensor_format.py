@@ -1,12 +1,11 @@
 import pytest
 
-from enginescope.formats.plan.tensor_format import (
-    parse_dtype,
-    parse_joined,
-    parse_layout,
-    parse_split,
-)
+from enginescope.formats.plan import tensor_format
+from enginescope.formats.plan.tensor_format import parse_joined, parse_layout, parse_split
 from enginescope.records.tensor import DataType, Tensor
+
+STRIDE, SPATIAL = "column stride % 32 == 0", "with 3 spatial dimensions"
+VECTORS = "Thirty-two wide channel vectorized row major Int8 format"
 
 
 @pytest.mark.parametrize(
@@ -24,28 +23,13 @@ from enginescope.records.tensor import DataType, Tensor
         ("Channel major FP32 format", "FP32", "NHWC", None),
         ("Channel major FP16 format where channel % 8 == 0", "FP16", "NHWC8", 8),
         ("Channel major FP16 format where channel % 16 == 0", "FP16", "NHWC16", 16),
-        (
-            "Channel major INT8 format where channel == 4 and column stride % 32 == 0",
-            "INT8",
-            "NHWC4",
-            4,
-        ),
-        (
-            "Channel major FP16 format where channel % 8 == 0 with 3 spatial dimensions",
-            "FP16",
-            "NDHWC8",
-            8,
-        ),
+        (f"Channel major INT8 format where channel == 4 and {STRIDE}", "INT8", "NHWC4", 4),
+        (f"Channel major FP16 format where channel % 8 == 0 {SPATIAL}", "FP16", "NDHWC8", 8),
         ("Two wide channel vectorized row major FP16 format", "FP16", "NC/2HW2", 2),
         ("Four wide channel vectorized row major Int8 format", "INT8", "NC/4HW4", 4),
         ("Sixteen wide channel vectorized row major FP16 format", "FP16", "NC/16HW16", 16),
-        ("Thirty-two wide channel vectorized row major Int8 format", "INT8", "NC/32HW32", 32),
-        (
-            "Thirty-two wide channel vectorized row major Int8 format with 3 spatial dimensions",
-            "INT8",
-            "NC/32DHW32",
-            32,
-        ),
+        (VECTORS, "INT8", "NC/32HW32", 32),
+        (f"{VECTORS} {SPATIAL}", "INT8", "NC/32DHW32", 32),
     ],
 )
 def test_joined_texts(text, dtype, name, width) -> None:
@@ -58,41 +42,26 @@ def test_joined_texts(text, dtype, name, width) -> None:
 @pytest.mark.parametrize(
     ("text", "dtype"),
     [
-        ("Half", DataType.FP16),
-        ("Float", DataType.FP32),
-        ("BFloat16", DataType.BF16),
-        ("FP8", DataType.FP8),
-        ("FP8E4M3", DataType.FP8),
-        ("Int4", DataType.INT4),
-        ("FP4", DataType.FP4),
-        ("FP4E2M1", DataType.FP4),
-        ("E8M0", DataType.E8M0),
-        ("UInt8", DataType.UINT8),
-        ("Bool", DataType.BOOL),
+        *(("Half", "FP16"), ("Float", "FP32"), ("BFloat16", "BF16"), ("FP8", "FP8")),
+        *(("FP8E4M3", "FP8"), ("Int4", "INT4"), ("FP4", "FP4"), ("FP4E2M1", "FP4")),
+        *(("E8M0", "E8M0"), ("UInt8", "UINT8"), ("Bool", "BOOL")),
     ],
 )
 def test_types_of_generated_kernels_have_no_layout(text, dtype) -> None:
-    assert parse_joined(text) == (dtype, None)
+    assert parse_joined(text) == (DataType(dtype), None)
 
 
 @pytest.mark.parametrize(
     ("text", "dtype"),
     [
-        ("tensor(float)", DataType.FP32),
-        ("tensor(double)", DataType.FP64),
-        ("tensor(bfloat16)", DataType.BF16),
-        ("tensor(string)", DataType.STRING),
-        ("FLOAT8E4M3FN", DataType.FP8),
-        ("DataType.HALF", DataType.FP16),
-        ("kINT64", DataType.INT64),
-        ("<f4", DataType.FP32),
-        ("int64", DataType.INT64),
-        ("bool", DataType.BOOL),
-        ("fp16", DataType.FP16),
+        *(("tensor(float)", "FP32"), ("tensor(double)", "FP64"), ("tensor(bfloat16)", "BF16")),
+        *(("tensor(string)", "STRING"), ("FLOAT8E4M3FN", "FP8"), ("DataType.HALF", "FP16")),
+        *(("kINT64", "INT64"), ("<f4", "FP32"), ("int64", "INT64"), ("bool", "BOOL")),
+        ("fp16", "FP16"),
     ],
 )
 def test_spellings_elsewhere(text, dtype) -> None:
-    assert parse_dtype(text) is dtype
+    assert tensor_format.parse_dtype(text) is DataType(dtype)
 
 
 @pytest.mark.parametrize("text", [None, "", "  ", "Unknown format", "something new", "INT3"])
@@ -103,9 +72,7 @@ def test_unknown_is_none_and_never_zero_bytes(text) -> None:
 
 
 def test_a_known_type_in_an_unknown_layout() -> None:
-    dtype, layout = parse_joined("Spiral FP16 arrangement")
-    assert dtype is DataType.FP16
-    assert layout is None
+    assert parse_joined("Spiral FP16 arrangement") == (DataType.FP16, None)
 
 
 def test_split_texts() -> None:
@@ -119,10 +86,8 @@ def test_split_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("kLINEAR", "linear"),
-        ("TensorFormat.HWC8", "NHWC8"),
-        ("kDLA_HWC4", "NHWC4"),
-        ("kCDHW32", "NC/32DHW32"),
+        *(("kLINEAR", "linear"), ("TensorFormat.HWC8", "NHWC8")),
+        *(("kDLA_HWC4", "NHWC4"), ("kCDHW32", "NC/32DHW32")),
     ],
 )
 def test_enum_members(text, name) -> None:
@@ -132,12 +97,8 @@ def test_enum_members(text, name) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "kXYZ9",
-        "Channel major FP16 format where channel % 0 == 0",
-        "Nine wide channel vectorized row major Int8 format",
-        "  ",
-        "",
-        None,
+        *("kXYZ9", "Channel major FP16 format where channel % 0 == 0"),
+        *("Nine wide channel vectorized row major Int8 format", "  ", "", None),
     ],
 )
 def test_layouts_that_are_not_known(text) -> None:
