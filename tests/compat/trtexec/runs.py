@@ -29,50 +29,40 @@ def settings(*flags: str, trt: str = "10.16.1.11", model: str = "--onnx=model.on
     return settings_of(read_arguments(given, version(trt)))
 
 
-def trace(n: int = N) -> QueryTrace:
+def trace() -> QueryTrace:
     """Queries that begin every 1.25 ms, an hour after the clocks were started."""
-    begin = 3_600_000.0 + 1.25 * np.arange(n)
-    jitter = 1e-6 * (np.arange(n) % 7)
-    return QueryTrace(
-        stream=np.arange(n) % 2,
-        enqueue_start=frozen(begin),
-        enqueue_end=frozen(begin + 0.002_345 + jitter),
-        h2d_start=frozen(begin + 0.1),
-        h2d_end=frozen(begin + 0.2 + jitter),
-        compute_start=frozen(begin + 0.2 + jitter),
-        compute_end=frozen(begin + 1.2 + 3 * jitter),
-        d2h_start=frozen(begin + 1.2 + 3 * jitter),
-        d2h_end=frozen(begin + 1.25 + 4 * jitter),
-    )
+    begin = 3_600_000.0 + 1.25 * np.arange(N)
+    jitter = 1e-6 * (np.arange(N) % 7)
+    offsets = {"enqueue_start": 0.0, "enqueue_end": 0.002_345 + jitter, "h2d_start": 0.1}
+    offsets |= {"h2d_end": 0.2 + jitter, "compute_start": 0.2 + jitter}
+    offsets |= {"compute_end": 1.2 + 3 * jitter, "d2h_start": 1.2 + 3 * jitter}
+    offsets["d2h_end"] = 1.25 + 4 * jitter
+    stamps = {name: frozen(begin + offset) for name, offset in offsets.items()}
+    return QueryTrace(stream=np.arange(N) % 2, **stamps)
 
 
 def samples(stamps: QueryTrace) -> tuple[Samples, ...]:
+    parts = {"enqueue": "enqueue", "h2d": "h2d", "gpu_compute": "compute", "d2h": "d2h"}
     spans = {
-        "enqueue": stamps.enqueue_end - stamps.enqueue_start,
-        "h2d": stamps.h2d_end - stamps.h2d_start,
-        "gpu_compute": stamps.compute_end - stamps.compute_start,
-        "d2h": stamps.d2h_end - stamps.d2h_start,
+        metric: getattr(stamps, f"{part}_end") - getattr(stamps, f"{part}_start")
+        for metric, part in parts.items()
     }
     spans["trtexec_latency"] = spans["h2d"] + spans["gpu_compute"] + spans["d2h"]
     return tuple(Samples(metric=tag, values_ms=frozen(values)) for tag, values in spans.items())
+
+
+def timing(index: int, name: str, *figures: float) -> LayerTiming:
+    fields = ("total_ms", "mean_ms", "median_ms", "share_pct")
+    return LayerTiming(index=index, name=name, **dict(zip(fields, figures, strict=True)))
 
 
 PROFILE = Profile(
     source="tensorrt",
     iterations=120,
     layers=(
-        LayerTiming(
-            index=0, name="conv1", total_ms=60.0, mean_ms=0.5, median_ms=0.49, share_pct=75.0
-        ),
-        LayerTiming(index=1, name="noop", total_ms=0.0, mean_ms=0.0, median_ms=0.0, share_pct=0.0),
-        LayerTiming(
-            index=2,
-            name='fc "x"\\y\nz',
-            total_ms=20.0,
-            mean_ms=1 / 6,
-            median_ms=0.16,
-            share_pct=25.0,
-        ),
+        timing(0, "conv1", 60.0, 0.5, 0.49, 75.0),
+        timing(1, "noop", 0.0, 0.0, 0.0, 0.0),
+        timing(2, 'fc "x"\\y\nz', 20.0, 1 / 6, 0.16, 25.0),
     ),
 )
 
@@ -81,16 +71,14 @@ def measured(asked: Settings, **changes: Any) -> Run:
     stamps = trace()
     kind = "engine" if asked.load_engine else "onnx"
     subject = Subject(name="model", kind=kind, path=asked.model, size_bytes=3 * 2**20)
+    phases = {"parse": 250.0, "build": 12_000.0, "load": 31.25}
+    values = np.array([[1.5, np.nan, np.inf, -np.inf]], dtype=np.float32)
     run = Run(
         id="0123456789ab",
         created="2026-01-02T03:04:05.000006+00:00",
         origin="measured",
         job=job_of(asked, subject),
-        phases=(
-            Phase(name="parse", duration_ms=250.0),
-            Phase(name="build", duration_ms=12_000.0),
-            Phase(name="load", duration_ms=31.25),
-        ),
+        phases=tuple(Phase(name=name, duration_ms=ms) for name, ms in phases.items()),
         inputs=(Tensor(name="x", shape=(1, 3, 8, 8), dtype=DataType.FP32),),
         outputs=(Tensor(name="y", shape=(1, 4), dtype=DataType.FP32),),
         samples=samples(stamps),
@@ -100,13 +88,6 @@ def measured(asked: Settings, **changes: Any) -> Run:
         profile=PROFILE,
         build=BuildReport(engine="/nowhere/model.engine", engine_bytes=2 * 2**20),
         device_memory=DeviceMemory(activation_bytes=5 * 2**20),
-        answers=(
-            TensorValues(
-                name="y",
-                dtype=DataType.FP32,
-                shape=(1, 4),
-                data=np.array([[1.5, np.nan, np.inf, -np.inf]], dtype=np.float32),
-            ),
-        ),
+        answers=(TensorValues(name="y", dtype=DataType.FP32, shape=(1, 4), data=values),),
     )
     return replace(run, **changes)

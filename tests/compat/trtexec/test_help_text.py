@@ -3,14 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.compat.trtexec.arguments import (
-    _PLACES,
-    CHECK_FLAG,
-    STORE_FLAG,
-    VERSION_FLAG,
-    _meaning,
-    help_text,
-)
+from enginescope.compat.trtexec import arguments
+from enginescope.compat.trtexec.arguments import help_text
 from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
 from tests.compat.trtexec.runs import version
 
@@ -21,11 +15,10 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->"
 @pytest.mark.parametrize("text", ["8.6.1", "10.16.1", "11.1.0"])
 def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
     taken, _, refused = help_text(version(text)).partition("Not supported")
-    listed = {
-        row[2:].split()[0].partition("=")[0] for row in taken.split("\n") if row[:4] == "  --"
-    }
+    rows = [row[2:].split()[0] for row in taken.split("\n") if row[:4] == "  --"]
+    listed = {row.partition("=")[0] for row in rows}
     flags = [one for one in all_flags().values() if one.is_in(version(text).release)]
-    own = {STORE_FLAG, CHECK_FLAG, VERSION_FLAG}
+    own = {arguments.STORE_FLAG, arguments.CHECK_FLAG, arguments.VERSION_FLAG}
     assert listed == own | {one.name for one in flags if not one.is_refused}
     assert set(refused.split()) & {one.name for one in all_flags().values()} == {
         one.name for one in flags if one.is_refused
@@ -39,30 +32,23 @@ def test_the_help_fits_a_terminal_of_its_lists() -> None:
 
 def flag_tables() -> str:
     """Return the flags as Markdown: one table of those honoured, one of those refused."""
-    flags = list(all_flags().values())
-    honoured = [one for one in flags if not one.is_refused]
-    refused = [one for one in flags if one.is_refused]
+    honoured = [one for one in all_flags().values() if not one.is_refused]
+    refused = [one for one in all_flags().values() if one.is_refused]
     lines = [
-        "### Honoured",
-        "",
-        "| flag | TensorRT | default | what it does | removed in |",
+        *("### Honoured", "", "| flag | TensorRT | default | what it does | removed in |"),
         "|---|---|---|---|---|",
         *(
-            _row(_spelled(one), _range(one), one.default, _meaning(one), one.instead)
+            _row(_spelled(one), _range(one), one.default, arguments._meaning(one), one.instead)
             for one in honoured
         ),
-        "",
-        "### Refused",
-        "",
-        "| flag | TensorRT | why | what to do |",
-        "|---|---|---|---|",
+        *("", "### Refused", "", "| flag | TensorRT | why | what to do |", "|---|---|---|---|"),
         *(_row(f"`{one.name}`", _range(one), one.meaning, one.instead) for one in refused),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _spelled(flag: Flag) -> str:
-    value = "" if flag.kind == "flag" else f"={_PLACES[flag.kind]}"
+    value = "" if flag.kind == "flag" else f"={arguments._PLACES[flag.kind]}"
     return f"`{flag.name}{value}`"
 
 

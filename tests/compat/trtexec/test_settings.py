@@ -1,10 +1,13 @@
 import pytest
 
 from enginescope.compat.trtexec.arguments import flags_of_loaded
-from enginescope.compat.trtexec.settings import Timing, run_shapes
+from enginescope.compat.trtexec.files import KeptTexts, kept_texts
+from enginescope.compat.trtexec.settings import Timing, job_of, run_shapes
 from enginescope.core.errors import UsageError
-from enginescope.records.run.job import InputFile, InputShape
-from tests.compat.trtexec.runs import settings, version
+from enginescope.core.record import replace
+from enginescope.records.run.job import InputFile, InputShape, Mode, StopRule, Subject, WarmUp
+from enginescope.records.run.run import Artifact
+from tests.compat.trtexec.runs import measured, settings, version
 
 
 def test_the_defaults_flipped_in_11() -> None:
@@ -29,20 +32,12 @@ def test_switches_of_10_change_nothing_in_11_and_say_so() -> None:
 
 def test_timing_and_reporting_are_read() -> None:
     found = settings(
-        "--iterations=100",
-        "--warmUp=500",
-        "--duration=0.5",
-        "--idleTime=2",
-        "--infStreams=3",
-        "--exposeDMA",
-        "--avgRuns=5",
-        "--percentile=50,99.9",
-        "--exportTimes=t.json",
+        *("--iterations=100", "--warmUp=500", "--duration=0.5", "--idleTime=2", "--exposeDMA"),
+        *("--infStreams=3", "--avgRuns=5", "--percentile=50,99.9", "--exportTimes=t.json"),
         "--dumpProfile",
     )
-    assert (found.timing.iterations, found.timing.warm_up_ms) == (100, 500)
-    assert (found.timing.duration_s, found.timing.idle_ms, found.timing.streams) == (0.5, 2, 3)
-    assert found.timing.expose_dma
+    figures = {"iterations": 100, "warm_up_ms": 500, "duration_s": 0.5, "idle_ms": 2}
+    assert found.timing == Timing(**figures, streams=3, expose_dma=True)
     assert (found.average_runs, found.percentiles) == (5, (50.0, 99.9))
     assert found.arguments.text("--exportTimes") == "t.json"
     assert found.arguments.has("--dumpProfile")
@@ -119,8 +114,7 @@ def test_what_a_loaded_engine_takes_is_not_called_idle() -> None:
     flags = ("--refitFromOnnx=m.onnx", "--useProfile=1", "--shapes=x:2", "--skipInference")
     assert settings("--loadEngine=e.plan", *flags, trt="11.0.0").warnings == ()
     platform = settings("--loadEngine=e.plan", "--runtimePlatform=WindowsAMD64")
-    assert platform.warnings == ()
-    assert platform.skip_inference
+    assert (platform.warnings, platform.skip_inference) == ((), True)
 
 
 def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
@@ -154,3 +148,51 @@ def test_a_loaded_engine_runs_at_the_optimum_of_the_profile_in_use() -> None:
 def test_what_cannot_be_is_refused(flags, message) -> None:
     with pytest.raises(UsageError, match=message):
         settings(*flags)
+
+
+SUBJECT = Subject(name="model.onnx", kind="onnx", path="model.onnx")
+
+
+def test_the_job_of_a_command_line() -> None:
+    job = job_of(settings("--fp16", "--shapes=x:1x3"), SUBJECT)
+    assert (job.backend.name, job.backend.precision) == ("trt", "fp16")
+    assert job.workload.shapes == (InputShape(name="x", dims=(1, 3)),)
+    assert job.workload.warmup == WarmUp(time_ms=200, iterations=0, limit_ms=200)
+    assert job.workload.stop == StopRule(duration_ms=3000, min_iterations=10, precision_pct=None)
+    mode = Mode(kind="throughput", in_flight=2, transfers=True, cuda_graph=False, spin_wait=False)
+    assert job.workload.mode == replace(mode, streams=1)
+    assert (job.layer_profile, job.keep_outputs, job.engine_cache) == (False, False, None)
+    job = job_of(settings("--skipInference"), SUBJECT)
+    assert job.workload.stop == StopRule(iterations=1, precision_pct=None)
+
+
+def test_files_are_absolute_and_both_minima_hold(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = job_of(settings("--loadInputs=x:a.raw"), SUBJECT)
+    assert job.workload.files[0].path == str(tmp_path / "a.raw")
+    flags = ("--iterations=50", "--duration=0", "--infStreams=4", "--exposeDMA", "--idleTime=1")
+    job = job_of(settings(*flags), SUBJECT)
+    assert (job.workload.stop.duration_ms, job.workload.stop.min_iterations) == (0, 200)
+    assert (job.workload.mode.in_flight, job.workload.mode.idle_ms) == (1, 1)
+
+
+def test_passes_are_asked_for_by_what_is_reported() -> None:
+    assert job_of(settings("--exportProfile=p.json"), SUBJECT).layer_profile
+    assert job_of(settings("--dumpProfile"), SUBJECT).layer_profile
+    assert not job_of(settings("--dumpProfile", "--skipInference"), SUBJECT).layer_profile
+    for flag in ("--dumpOutput", "--exportOutput=o.json", "--dumpRawBindingsToFile"):
+        assert job_of(settings(flag), SUBJECT).keep_outputs
+
+
+def test_texts_are_read_by_what_they_are(tmp_path) -> None:
+    files = {"plan": "{}", "build_log": "built", "worker_log": "measured", "trex_metadata": "no"}
+    for kind, text in files.items():
+        (tmp_path / kind).write_text(text)
+    kept = tuple(Artifact(kind=kind, path=str(tmp_path / kind)) for kind in files)
+    run = measured(settings(), artifacts=kept)
+    assert kept_texts(run) == KeptTexts(inspector="{}", build_log="built", run_log="measured")
+    gone = (
+        Artifact(kind="plan", path=str(tmp_path / "gone")),
+        Artifact(kind="worker_log", path=str(tmp_path)),
+    )
+    assert kept_texts(measured(settings(), artifacts=gone)) == KeptTexts()

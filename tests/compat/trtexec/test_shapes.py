@@ -56,11 +56,8 @@ def test_only_opt_fills_in_min_and_max() -> None:
 
 def test_a_missing_opt_is_max_and_a_missing_max_is_opt() -> None:
     (profile,) = settings("--minShapes=x:1", "--maxShapes=x:8").profiles
-    assert [one[0].dims for one in (profile.minimum, profile.optimum, profile.maximum)] == [
-        (1,),
-        (8,),
-        (8,),
-    ]
+    ends = (profile.minimum, profile.optimum, profile.maximum)
+    assert [one[0].dims for one in ends] == [(1,), (8,), (8,)]
     (profile,) = settings("--minShapes=x:1", "--optShapes=x:4").profiles
     assert profile.maximum[0].dims == (4,)
     (profile,) = settings("--minShapes=x:1").profiles
