@@ -1,14 +1,20 @@
+"""Files that trtexec exports: times, layer times, layers, outputs."""
+
 import json
 
 import numpy as np
 import pytest
 
+from enginescope.compat.trtexec.files import raw_files
+from enginescope.compat.trtexec.log import outputs
 from enginescope.compat.trtexec.log.outputs import layer_info_json, profile_json, times_json
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import replace
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import parse_times
+from enginescope.records.run.run import TensorValues
 from enginescope.records.samples import QueryTrace
+from enginescope.records.tensor import DataType
 from tests.compat.trtexec.runs import PROFILE, N, measured, settings
 
 TRTEXECS = [
@@ -48,15 +54,13 @@ def test_our_importer_reads_times_to_the_same_figures() -> None:
 
 def test_queries_are_in_the_order_of_their_start() -> None:
     run = measured(settings("--infStreams=2"))
-    turned = {
-        name: getattr(run.trace, name).reshape(-1, 2)[:, ::-1].reshape(-1)
-        for name in run.trace.__struct_fields__
-    }
-    series = tuple(
-        replace(one, values_ms=one.values_ms.reshape(-1, 2)[:, ::-1].reshape(-1))
-        for one in run.samples
-    )
-    assert times_json(replace(run, trace=QueryTrace(**turned), samples=series)) == times_json(run)
+
+    def turned(values: np.ndarray) -> np.ndarray:
+        return values.reshape(-1, 2)[:, ::-1].reshape(-1)
+
+    stamps = {name: turned(getattr(run.trace, name)) for name in run.trace.__struct_fields__}
+    series = tuple(replace(one, values_ms=turned(one.values_ms)) for one in run.samples)
+    assert times_json(replace(run, trace=QueryTrace(**stamps), samples=series)) == times_json(run)
 
 
 def test_profiles_read_back() -> None:
@@ -85,3 +89,78 @@ def test_what_a_run_does_not_hold_cannot_be_written() -> None:
         profile_json(run)
     with pytest.raises(UnsupportedError, match="inspector gave none"):
         layer_info_json(None)
+    with pytest.raises(UnsupportedError, match="no outputs"):
+        outputs.output_json([])
+
+
+def of(data, dtype: DataType, shape: tuple[int, ...], name: str = "y") -> TensorValues:
+    return TensorValues(name=name, dtype=dtype, shape=shape, data=np.asarray(data))
+
+
+def test_values_that_json_cannot_hold_are_null_with_their_places_beside() -> None:
+    values = np.array([1.5, np.nan, np.inf, -np.inf, np.nan], dtype=np.float32)
+    (record,) = json.loads(outputs.output_json([of(values, DataType.FP32, (1, 5))]))
+    assert record == {
+        "name": "y",
+        "dimensions": "1x5",
+        "type": "fp32",
+        "values": [1.5, None, None, None, None],
+        "nonFinite": {"nan": [1, 4], "inf": [2], "-inf": [3]},
+    }
+
+
+def test_scalars_booleans_and_halves() -> None:
+    half = np.array([0.1], dtype=np.float16)
+    given = [of(np.float32(2.5), DataType.FP32, ()), of([True, False], DataType.BOOL, (2,))]
+    found = json.loads(outputs.output_json([*given, of(half, DataType.FP16, (1,))]))
+    values = [(one["dimensions"], one["values"]) for one in found]
+    assert values == [("", [2.5]), ("2", [1, 0]), ("1", [float(half[0])])]
+    assert all("nonFinite" not in one for one in found)
+
+
+def test_integers_are_printed_whole() -> None:
+    lines = outputs.output_lines([of(np.array([1234567, -1]), DataType.INT64, (2,))])
+    assert [one.text for one in lines] == ["Output Tensors:", "y: (2)\n1234567 -1"]
+
+
+def test_raw_files_are_named_as_trtexec_names_them() -> None:
+    x = of(np.zeros((1, 2), np.float32), DataType.FP32, (1, 2), name="in/put:0")
+    assert outputs.raw_file_name(x, "input") == "in_put_0.input.1.2.fp32.raw"
+    y = of(np.array([3], np.int64), DataType.INT64, (1,))
+    asked = settings("--dumpRawBindingsToFile")
+    assert dict(raw_files(asked, lambda: (x,), (y,))) == {
+        "in_put_0.input.1.2.fp32.raw": bytes(8),
+        "y.output.1.int64.raw": (3).to_bytes(8, "little"),
+    }
+
+
+def numbers(raw, dtype: DataType, count: int) -> np.ndarray:
+    return outputs.numbers_of(of(np.asarray(raw, dtype=np.uint8), dtype, (count,)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "oracle"), [(DataType.FP8, "float8_e4m3fn"), (DataType.E8M0, "float8_e8m0fnu")]
+)
+def test_every_byte_means_what_the_reference_says(dtype, oracle) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    codes = np.arange(256, dtype=np.uint8)
+    if not hasattr(ml_dtypes, oracle):
+        pytest.skip(f"this ml_dtypes has no {oracle}")
+    wanted = codes.view(getattr(ml_dtypes, oracle)).astype(np.float64)
+    np.testing.assert_array_equal(numbers(codes, dtype, 256).astype(np.float64), wanted)
+
+
+def test_bf16_is_the_upper_half_of_a_float() -> None:
+    values = np.array([1.5, -2.0, 0.1], dtype=pytest.importorskip("ml_dtypes").bfloat16)
+    np.testing.assert_array_equal(
+        numbers(values.view(np.uint8), DataType.BF16, 3), values.astype(np.float32)
+    )
+
+
+def test_two_int4_lie_in_a_byte_low_half_first() -> None:
+    assert numbers([0x81, 0x07], DataType.INT4, 3).tolist() == [1, -8, 7]
+
+
+def test_fp4_has_eight_magnitudes() -> None:
+    found = numbers([0x10, 0x32, 0x54, 0x76, 0x98], DataType.FP4, 10).tolist()
+    assert found == [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5]

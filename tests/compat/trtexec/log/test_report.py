@@ -19,24 +19,12 @@ from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_lo
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
-from tests.compat.trtexec.runs import PROFILE, N, measured, settings, version
+from tests.compat.trtexec.runs import N, measured, settings, version
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
-GPU = Device(
-    name="NVIDIA H200",
-    uuid="GPU-1",
-    compute_capability="9.0",
-    sm_count=132,
-    memory_bytes=143_155 * 2**20,
-)
+GPU = Device(name="NVIDIA H200", uuid="GPU-1", compute_capability="9.0", sm_count=132)
+GPU = replace(GPU, memory_bytes=143_155 * 2**20)
 INSPECTOR = '{"Layers": ["a\x1fb", "c"], "Bindings": ["x", "y"]}'
-
-
-def log_of(asked: Settings, lines: tuple[Line, ...]) -> str:
-    trt = asked.arguments.version
-    typed = ("enginescope", "trtexec", "--onnx=model.onnx")
-    body = [printed(one, NOW) for one in lines]
-    return "\n".join([status("RUNNING", trt, typed), *body, status("PASSED", trt, typed)]) + "\n"
 
 
 def printed_run(asked: Settings, run: Run, texts: KeptTexts | None = None) -> tuple[Line, ...]:
@@ -48,7 +36,10 @@ def printed_run(asked: Settings, run: Run, texts: KeptTexts | None = None) -> tu
 
 
 def parsed(asked: Settings, lines: tuple[Line, ...]) -> TrtexecLog:
-    found, notices = parse_trtexec_log(log_of(asked, lines).encode(), "ours.log")
+    trt, typed = asked.arguments.version, ("enginescope", "trtexec", "--onnx=model.onnx")
+    body = [printed(one, NOW) for one in lines]
+    text = "\n".join([status("RUNNING", trt, typed), *body, status("PASSED", trt, typed)])
+    found, notices = parse_trtexec_log(f"{text}\n".encode(), "ours.log")
     assert notices == ()
     return found
 
@@ -66,8 +57,8 @@ def test_our_log_reads_back_to_the_same_figures(trt) -> None:
     assert (report.throughput_per_s, report.host_walltime_s, report.parse_s) == (800, 1.25, 0.25)
     assert report.build_s == (12.25 if trt == "8.6.1" else 12)
     assert report.deserialize_s == 0.03125
-    assert report.engine_bytes == (None if trt == "8.6.1" else 2 * 2**20)
-    assert report.context_memory_bytes == (None if trt == "8.6.1" else 5 * 2**20)
+    sizes = (None, None) if trt == "8.6.1" else (2 * 2**20, 5 * 2**20)
+    assert (report.engine_bytes, report.context_memory_bytes) == sizes
     assert len(report.summaries) == 5
     for one in report.summaries:
         series = run.series(one.metric)
@@ -112,9 +103,8 @@ def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
     assert ours.total_gpu_compute_s == theirs.total_gpu_compute_s
     by_metric = {one.metric: one for one in theirs.summaries}
     exact = [one for one in ours.summaries if one.metric != "enqueue"]
+    assert exact == [by_metric[one.metric] for one in exact]
     assert len(exact) == 4
-    for one in exact:
-        assert one == by_metric[one.metric]
 
 
 def test_recorded_options_are_repeated_key_by_key(data) -> None:
@@ -130,12 +120,12 @@ def test_recorded_options_are_repeated_key_by_key(data) -> None:
             assert list(ours.options[title]) == list(section)
 
 
-def lines_of(asked: Settings, **changes: object) -> tuple[Line, ...]:
-    return run_lines(measured(asked, **changes), asked, KeptTexts())
+def lines_of(asked: Settings, run: Run | None = None, **changes: object) -> tuple[Line, ...]:
+    return run_lines(run or measured(asked, **changes), asked, KeptTexts())
 
 
-def texts_of(lines: tuple[Line, ...], level: str) -> list[str]:
-    return [one.text for one in lines if one.level == level]
+def texts_of(lines: tuple[Line, ...], level: str | None = None) -> list[str]:
+    return [one.text for one in lines if level in (None, one.level)]
 
 
 def varied(asked: Settings, **series: np.ndarray) -> Run:
@@ -148,22 +138,15 @@ def test_what_is_warned_of() -> None:
     asked = settings()
     assert texts_of(lines_of(asked), "W") == []
     run = measured(asked, notices=(Notice(code="W-LOAD", message="other load\non it"),))
-    assert texts_of(run_lines(run, asked, KeptTexts()), "W") == ["* other load\\x0aon it (W-LOAD)"]
-    notice = Notice(
-        code="I-DYNAMIC-SHAPE",
-        message="taken as 1",
-        evidence={"input": "x", "shape": [1, 3]},
-        level="info",
-    )
-    found = texts_of(lines_of(asked, notices=(notice,)), "W")
-    (text,) = found
+    assert texts_of(lines_of(asked, run), "W") == ["* other load\\x0aon it (W-LOAD)"]
+    facts = {"input": "x", "shape": [1, 3]}
+    notice = Notice(code="I-DYNAMIC-SHAPE", message="as 1", evidence=facts, level="info")
+    (text,) = texts_of(lines_of(asked, notices=(notice,)), "W")
     assert text.startswith("Dynamic dimensions required for input: x, but no shapes")
     assert text.endswith("Automatically overriding shape to: 1x3")
-    asked = settings("--infStreams=2")
-    (found,) = texts_of(lines_of(asked), "W")
+    (found,) = texts_of(lines_of(settings("--infStreams=2")), "W")
     assert found.startswith("* Multiple inference streams are used.")
-    asked = settings("--dumpLayerInfo")
-    (found,) = texts_of(lines_of(asked), "W")
+    (found,) = texts_of(lines_of(settings("--dumpLayerInfo")), "W")
     assert "inspector gave none" in found
 
 
@@ -179,18 +162,17 @@ def test_what_bounds_the_throughput_is_warned_of(metric, words, hint10, hint11) 
     for trt, hint in (("10.16.1", hint10), ("11.1.0", hint11)):
         flags = ("--includeDataTransfers",) if trt == "11.1.0" else ()
         asked = settings(*flags, trt=trt)
-        lines = run_lines(varied(asked, **{metric: np.full(N, 1.001)}), asked, KeptTexts())
-        found = texts_of(lines, "W")
-        assert len(found) == 2
-        assert words in found[0]
-        assert hint in found[1]
+        bound = varied(asked, **{metric: np.full(N, 1.001)})
+        first, second = texts_of(lines_of(asked, bound), "W")
+        assert words in first
+        assert hint in second
 
 
 def test_unsteady_compute_times_are_warned_of_by_the_versions_own_measure() -> None:
     unsteady = 1 + 0.02 * (-1.0) ** np.arange(N)
     for trt, warned in (("8.6.1", True), ("10.13.0", True), ("10.13.2", False), ("11.1.0", False)):
         asked = settings(trt=trt)
-        found = texts_of(run_lines(varied(asked, gpu_compute=unsteady), asked, KeptTexts()), "W")
+        found = texts_of(lines_of(asked, varied(asked, gpu_compute=unsteady)), "W")
         assert (found[:1] == []) is not warned
         if warned:
             assert found[0] == "* GPU compute time is unstable, with coefficient of variance = 2%."
@@ -200,8 +182,7 @@ def test_copies_that_are_not_made_are_printed_as_zero() -> None:
     asked = settings("--noDataTransfers")
     run = measured(asked)
     kept = tuple(one for one in run.samples if one.metric not in ("h2d", "d2h"))
-    run = replace(run, samples=kept)
-    report = parsed(asked, printed_run(asked, run)).report
+    report = parsed(asked, printed_run(asked, replace(run, samples=kept))).report
     assert [one.metric for one in report.summaries] == list(HEADINGS)
     by_metric = {one.metric: one for one in report.summaries}
     assert by_metric["h2d"].max_ms == by_metric["d2h"].max_ms == 0
@@ -214,7 +195,7 @@ def test_a_graph_that_could_not_be_captured(trt) -> None:
     run = measured(asked)
     workload = replace(run.job.workload, mode=replace(run.job.workload.mode, cuda_graph=False))
     run = replace(run, job=replace(run.job, workload=workload))
-    found = texts_of(run_lines(run, asked, KeptTexts()), "W")
+    found = texts_of(lines_of(asked, run), "W")
     assert len(found) == 3
     assert ("--useCudaGraph flag has been ignored" in found[2]) == (trt != "11.1.0")
     assert any("Successfully captured" in one.text for one in lines_of(asked)) == (trt != "8.6.1")
@@ -222,7 +203,7 @@ def test_a_graph_that_could_not_be_captured(trt) -> None:
 
 @pytest.mark.parametrize(("trt", "ends"), [("8.6.1", None), ("9.0.0", 300), ("10.16.1", 200)])
 def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
-    found = [one.text for one in lines_of(settings("--avgRuns=1", trt=trt))]
+    found = texts_of(lines_of(settings("--avgRuns=1", trt=trt)))
     averages = [one for one in found if one.startswith("Average on 1 runs - GPU latency: ")]
     assert len(averages) == (N if ends is None else 2 * ends)
     if ends is not None:
@@ -231,7 +212,7 @@ def test_long_traces_are_printed_at_their_ends(trt, ends) -> None:
 
 def test_layers_bindings_and_shapes() -> None:
     asked = settings("--dumpLayerInfo", "--dumpOptimizationProfile", "--optShapes=x:2x3")
-    found = [one.text for one in run_lines(measured(asked), asked, KeptTexts(inspector=INSPECTOR))]
+    found = texts_of(run_lines(measured(asked), asked, KeptTexts(inspector=INSPECTOR)))
     assert "Layers:\na\\x1fb\nc\n\nBindings:\nx\ny" in found
     assert "Model input x (profile 0): min=2x3, opt=2x3, max=2x3" in found
     assert "Input binding for x with dimensions 1x3x8x8 and type fp32 is created." in found
@@ -266,8 +247,7 @@ def test_the_log_of_a_build_is_printed_once() -> None:
     built = tuple(one for one in run.phases if one.name != "load")
     lines = run_lines(replace(run, phases=built), asked, texts)
     assert lines.count(Line("I", "[TRT] Detected 1 inputs")) == 1
-    found = [one.text for one in lines]
-    assert found[1:3] == ["Start parsing network model.", "[TRT] Detected 1 inputs"]
+    assert texts_of(lines)[1:3] == ["Start parsing network model.", "[TRT] Detected 1 inputs"]
     both = settings()
     assert run_lines(measured(both), both, texts).count(lines[2]) == 2
 
@@ -278,25 +258,19 @@ def test_a_failed_run_says_why_and_reports_nothing() -> None:
     lines = lines_of(asked, outcome=outcome, samples=())
     assert texts_of(lines, "E") == ["no kernel", "  try: another GPU"]
     assert not any("Performance summary" in one.text for one in lines)
-    silent = measured(asked, outcome=Outcome(kind=OutcomeKind.CRASHED), samples=())
-    assert texts_of(run_lines(silent, asked, KeptTexts()), "E") == ["the worker ended: crashed"]
+    silent = lines_of(asked, outcome=Outcome(kind=OutcomeKind.CRASHED), samples=())
+    assert texts_of(silent, "E") == ["the worker ended: crashed"]
 
 
 def test_which_sections_are_printed() -> None:
-    asked = settings("--skipInference")
-    found = [one.text for one in lines_of(asked)]
+    found = texts_of(lines_of(settings("--skipInference")))
     assert found[-1] == "Skipped inference phase since --skipInference is added."
     assert not any("Starting inference" in one for one in found)
-    asked = settings("--avgRuns=300")
-    found = [one.text for one in lines_of(asked)]
+    found = texts_of(lines_of(settings("--avgRuns=300")))
     assert sum(one.startswith("Average on 300 runs") for one in found) == 3
-    asked = settings("--dumpOutput")
-    found = [one.text for one in lines_of(asked)]
-    assert "y: (1x4)\n1.5 nan inf -inf" in found
-    asked = settings("--dumpProfile")
-    found = [one.text for one in lines_of(asked, profile=None)]
+    assert "y: (1x4)\n1.5 nan inf -inf" in texts_of(lines_of(settings("--dumpOutput")))
+    found = texts_of(lines_of(settings("--dumpProfile"), profile=None))
     assert not any(one.startswith("=== Profile") for one in found)
-    assert PROFILE.layers[1].total_ms == 0
 
 
 def test_a_loaded_engine_has_no_build_section_from_9_on() -> None:

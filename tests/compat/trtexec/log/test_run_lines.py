@@ -4,19 +4,11 @@ import json
 
 import pytest
 
+from enginescope.compat.trtexec.log import report
 from enginescope.compat.trtexec.log.log import on_one_line
 from enginescope.compat.trtexec.log.outputs import binding_lines, engine_lines, parsing_lines
-from enginescope.compat.trtexec.log.report import (
-    layer_info_lines,
-    performance_lines,
-    profile_lines,
-    shape_lines,
-    unstable_from_pct,
-    wall_ms_of,
-)
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import IOTensor, Plan, ProfileShapes
-from enginescope.records.run.job import InputFile
 from enginescope.records.run.run import Phase
 from enginescope.records.tensor import DataType, Tensor
 from tests.compat.trtexec.runs import PROFILE, N, measured, settings, version
@@ -40,14 +32,12 @@ def test_what_was_not_done_has_no_line() -> None:
     assert engine_lines(run, asked) == parsing_lines(run) == ()
     run = measured(asked, phases=(Phase(name="parse", duration_ms=1.0),), build=None)
     assert texts(parsing_lines(run)) == ["Start parsing network model."]
-    assert texts(engine_lines(run, asked))[0] == (
-        "Finished parsing network model. Parse time: 0.001"
-    )
+    first = texts(engine_lines(run, asked))[0]
+    assert first == "Finished parsing network model. Parse time: 0.001"
 
 
 def test_bindings_with_their_source_type_and_shape() -> None:
     asked = settings("--loadInputs=x:a.raw")
-    assert asked.files == (InputFile(name="x", path="a.raw"),)
     outputs = (
         Tensor(name="y", shape=(None, 4), dtype=DataType.FP32),
         Tensor(name="n", shape=(), dtype=DataType.INT64),
@@ -65,15 +55,13 @@ def test_bindings_with_their_source_type_and_shape() -> None:
 
 def test_8_does_not_say_the_type() -> None:
     asked = settings(trt="8.6.1")
-    found = texts(binding_lines(measured(asked), asked))
-    assert found[:2] == [
-        "Using random values for input x",
-        "Input binding for x with dimensions 1x3x8x8 is created.",
-    ]
+    random, binding = texts(binding_lines(measured(asked), asked))[:2]
+    assert random == "Using random values for input x"
+    assert binding == "Input binding for x with dimensions 1x3x8x8 is created."
 
 
 def test_the_table_has_trtexecs_widths() -> None:
-    assert [one.text for one in profile_lines(PROFILE)] == [
+    assert texts(report.profile_lines(PROFILE)) == [
         "",
         "=== Profile (120 iterations ) ===",
         "   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer",
@@ -88,7 +76,7 @@ def test_detailed_layers_read_as_the_inspectors_own_lines(shared) -> None:
     folder = shared / "trt86-h200"
     inspector = json.loads((folder / "resnet18.graph.json").read_text(), strict=False)
     log = (folder / "resnet18.engine.profile.log").read_text(errors="replace")
-    _, text = layer_info_lines(inspector)
+    _, text = report.layer_info_lines(inspector)
     theirs = log.partition("[I] Layers:\n")[2].partition("\n\nBindings:")[0].split("\n")
     ours = text.text.partition("Layers:\n")[2].partition("\n\nBindings:")[0].split("\n")
     assert len(ours) == 58
@@ -100,7 +88,7 @@ def test_the_shapes_of_profiles_come_from_the_plan_where_it_has_them() -> None:
     shapes = ProfileShapes(index=1, min_shape=(1, 3), opt_shape=(4, 3))
     tensor = IOTensor(tensor=Tensor(name="x"), mode="input", profiles=(shapes,))
     run = measured(asked, plan=Plan(name="e", layers=(), io=(tensor,)))
-    assert [one.text for one in shape_lines(run, asked)] == [
+    assert texts(report.shape_lines(run, asked)) == [
         "Optimization Profile Information:",
         "Model input x (profile 1): min=1x3, opt=4x3, max=not known",
     ]
@@ -108,39 +96,34 @@ def test_the_shapes_of_profiles_come_from_the_plan_where_it_has_them() -> None:
 
 @pytest.mark.parametrize("value", [None, [], {}, {"Layers": []}])
 def test_an_empty_plan_has_no_layers(value) -> None:
-    assert [one.text for one in layer_info_lines(value)] == [
-        "Layer Information:",
-        "Layers:\n\nBindings:",
-    ]
+    found = texts(report.layer_info_lines(value))
+    assert found == ["Layer Information:", "Layers:\n\nBindings:"]
 
 
 def test_nothing_is_said_of_a_run_without_compute_times() -> None:
     asked = settings()
-    assert performance_lines(measured(asked, samples=()), asked) == ()
+    assert report.performance_lines(measured(asked, samples=()), asked) == ()
 
 
 def test_the_span_of_the_queries() -> None:
     run = measured(settings())
-    assert wall_ms_of(run) == 1.25 * N
+    assert report.wall_ms_of(run) == 1.25 * N
     stamped = replace(run, wall_ms=None)
-    assert wall_ms_of(stamped) == pytest.approx(1.25 * (N - 1) + 1.15, rel=1e-6)
-    assert wall_ms_of(replace(stamped, trace=None)) is None
+    assert report.wall_ms_of(stamped) == pytest.approx(1.25 * (N - 1) + 1.15, rel=1e-6)
+    assert report.wall_ms_of(replace(stamped, trace=None)) is None
 
 
 def test_what_is_not_known_is_not_printed() -> None:
     asked = settings()
     run = measured(asked, wall_ms=None, trace=None, warmup=None)
     alone = tuple(one for one in run.samples if one.metric == "gpu_compute")
-    found = [one.text for one in performance_lines(replace(run, samples=alone), asked)]
-    assert [one.partition(":")[0] for one in found if ":" in one] == [
-        "Trace averages of 10 runs",
-        "GPU Compute Time",
-        "Total GPU Compute Time",
-    ]
+    found = texts(report.performance_lines(replace(run, samples=alone), asked))
+    titles = ["Trace averages of 10 runs", "GPU Compute Time", "Total GPU Compute Time"]
+    assert [one.partition(":")[0] for one in found if ":" in one] == titles
 
 
 @pytest.mark.parametrize(
     ("trt", "limit"), [("8.6.1", 1.0), ("10.13.0", 1.0), ("10.13.2", 2.5), ("11.1.0", 2.5)]
 )
 def test_the_limit_of_steadiness_is_the_versions(trt, limit) -> None:
-    assert unstable_from_pct(version(trt)) == limit
+    assert report.unstable_from_pct(version(trt)) == limit
