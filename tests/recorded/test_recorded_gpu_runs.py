@@ -14,17 +14,19 @@ from enginescope.render.verdicts.verdict_answer import verdict_table
 from enginescope.render.verdicts.verdict_phrases import ratio_note
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter
+from tests.conftest import DATA
 
-ARCHIVE = Path(__file__).parents[1] / "data" / "trt86-h200-runs" / "runs.tar.xz"
+
+def extracted(archive: Path, folder: Path) -> Path:
+    with tarfile.open(archive) as packed:
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        packed.extractall(folder, **safe)  # type: ignore[arg-type]
+    return folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("recorded")
-    with tarfile.open(ARCHIVE) as archive:
-        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-        archive.extractall(found, **safe)  # type: ignore[arg-type]
-    return found
+    return extracted(DATA / "trt86-h200-runs" / "runs.tar.xz", tmp_path_factory.mktemp("recorded"))
 
 
 def views(folder: Path, *tags: str) -> list[RunView]:
@@ -54,17 +56,26 @@ def test_three_engines_are_drawn_with_a_line_each(folder) -> None:
         assert len({row["run"] for row in chart.spec["data"]["values"]}) == 3, chart.key
 
 
-def test_fp16_is_faster_than_fp32_at_one_level_in_both_verbs(folder, capsys) -> None:
-    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
-    printed = capsys.readouterr().out
+def compared(folder: Path, capsys, *options: str) -> str:
+    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder), *options]) == 0
+    return capsys.readouterr().out
+
+
+def test_fp16_is_faster_at_one_level_and_other_metrics_are_not_tested(folder, capsys) -> None:
+    printed = compared(folder, capsys)
     assert "B is faster: 0.696 × A (99 % CI 0.686 … 0.703), 8 rounds, interleaved" in printed
-    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
-    compared = capsys.readouterr().out
+    table = [line for line in printed.splitlines() if line.startswith(("Throughput", "Load"))]
+    assert len(table) == 2
+    assert all("not tested" in line for line in table)
     main(["gate", "--baseline", "cmp-c0dd8fe7", "--store", str(folder), "--all"])
     gated = capsys.readouterr().out
-    assert "(99 % CI" in compared
     assert "(99 % CI" in gated
-    assert "(95 % CI" not in compared + gated
+    assert "(95 % CI" not in printed + gated
+    (pair,) = json.loads(compared(folder, capsys, "--json"))["measured"]["pairs"]
+    tested = {one["metric"]: one["is_tested"] for one in pair["verdicts"]}
+    assert tested["load"] is False
+    assert next(iter(tested.values())) is True
+    assert set(pair["verdicts"][0]["estimate"]["disturbed"]) == {"a", "b", "both", "unstable"}
 
 
 def test_no_ratio_points_another_way_than_its_figures_without_a_mark(folder) -> None:
@@ -77,12 +88,11 @@ def test_no_ratio_points_another_way_than_its_figures_without_a_mark(folder) -> 
         for a, b in ((first, second), (second, first), (first[::2], first[1::2])):
             if not a or not b:
                 continue
-            pair = compare_sides(
-                [
-                    MeasuredSide(label=label, name=label, runs=tuple(side))
-                    for label, side in (("A", a), ("B", b))
-                ]
-            ).pairs[0]
+            sides = [
+                MeasuredSide(label=label, name=label, runs=tuple(side))
+                for label, side in (("A", a), ("B", b))
+            ]
+            (pair,) = compare_sides(sides).pairs
             made = verdict_table(pair)
             for verdict, row in zip(pair.verdicts, made.rows, strict=True):
                 if verdict.estimate is None or not verdict.a:
@@ -96,17 +106,3 @@ def test_no_ratio_points_another_way_than_its_figures_without_a_mark(folder) -> 
             assert (ratio_note(pair) is None) is not any("*" in row[3] for row in made.rows)
     assert marked > 20
     assert opposite > 0  # the mark is needed
-
-
-def test_metrics_beside_the_headline_are_marked_as_not_tested(folder, capsys) -> None:
-    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    table = [line for line in lines if line.startswith(("Throughput", "Load"))]
-    assert len(table) == 2
-    assert all("not tested" in line for line in table)
-    assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder), "--json"]) == 0
-    (pair,) = json.loads(capsys.readouterr().out)["measured"]["pairs"]
-    tested = {one["metric"]: one["is_tested"] for one in pair["verdicts"]}
-    assert tested["load"] is False
-    assert next(iter(tested.values())) is True
-    assert set(pair["verdicts"][0]["estimate"]["disturbed"]) == {"a", "b", "both", "unstable"}

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,8 @@ import pytest
 
 from enginescope.analysis.claims.layer_claims import layer_times
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.ort_profile import (
-    GpuCall,
-    GpuTrace,
-    ort_profile_of,
-    with_gpu_times,
-)
+from enginescope.formats.onnxruntime import ort_profile
+from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 from enginescope.records.plan.plan import Profile
 
 FILE = Path(__file__).parents[1] / "data" / "ort-cuda-h100" / "mobilenet_v2.json.xz"
@@ -33,12 +30,11 @@ def document(recorded: dict) -> Document:
 
 
 @pytest.fixture(scope="module")
-def trace(recorded: dict) -> GpuTrace:
+def trace(recorded: dict) -> ort_profile.GpuTrace:
     called = {key: start for kind, key, start, _ in recorded["records"] if kind in _CALLS}
     work = [(key, ns) for kind, key, _, ns in recorded["records"] if kind not in _CALLS]
-    return GpuTrace(
-        calls=tuple(GpuCall(called_us=called[key] / 1e3, gpu_us=ns / 1e3) for key, ns in work)
-    )
+    calls = [ort_profile.GpuCall(called_us=called[key] / 1e3, gpu_us=ns / 1e3) for key, ns in work]
+    return ort_profile.GpuTrace(calls=tuple(calls))
 
 
 def slowest(profile: Profile, count: int = 10) -> set[str]:
@@ -47,12 +43,10 @@ def slowest(profile: Profile, count: int = 10) -> set[str]:
 
 
 def test_every_run_launches_the_same_kernels_in_the_same_nodes(document, trace) -> None:
-    times = with_gpu_times(document, trace)
+    times = ort_profile.with_gpu_times(document, trace)
     assert times.mode == "gpu"
-    busy: dict[str, int] = {}
-    for event in times.document.value:
-        if event["cat"] == "Node" and event["dur"] > 0:
-            busy[event["name"]] = busy.get(event["name"], 0) + 1
+    nodes = [event for event in times.document.value if event["cat"] == "Node"]
+    busy = Counter(event["name"] for event in nodes if event["dur"] > 0)
     assert set(busy.values()) == {RUNS}
     assert times.notices[0].evidence["elsewhere_us"] < 0.05 * times.notices[0].evidence["nodes_us"]
 

@@ -10,30 +10,38 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
+from enginescope.records.run.run import Run
 from tests.compat.trtexec.log.test_exports import TRTEXECS
+from tests.conftest import DATA
 
 STEM = "small_convnet.onnx.engine"
 
 
-@pytest.fixture
-def folder(data: Path, tmp_path: Path) -> Path:
-    for file in (data / "trt86-h200-process").iterdir():
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    for file in (DATA / "trt86-h200-process").iterdir():
         content = file.read_bytes()
         packed = file.suffix == ".gz"
-        target = tmp_path / (file.stem if packed else file.name)
+        target = folder / (file.stem if packed else file.name)
         target.write_bytes(gzip.decompress(content) if packed else content)
-    return tmp_path
+    return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def times(folder: Path) -> list[dict[str, float]]:
     return json.loads((folder / f"{STEM}.timing.json").read_text())
 
 
-def test_the_files_become_one_run_with_the_printed_figures(folder) -> None:
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Run:
     found = import_artifacts([folder])
-    (run,) = found.runs
     assert not found.skipped
+    (run,) = found.runs
+    return run
+
+
+def test_the_files_become_one_run_with_the_printed_figures(run) -> None:
     assert run.tool.passed
     assert run.tool.tool_version == "8.6.0"
     view = RunView(run)
@@ -51,8 +59,7 @@ def test_the_files_become_one_run_with_the_printed_figures(folder) -> None:
             assert ours.percentile(p).value_ms == pytest.approx(value, rel=2e-6)
 
 
-def test_throughput_follows_from_the_times_alone(folder, times) -> None:
-    (run,) = import_artifacts([folder]).runs
+def test_throughput_follows_from_the_times_alone(run, times) -> None:
     span_ms = times[-1]["endD2hMs"] - times[0]["startH2dMs"]
     assert 1e3 * len(times) / span_ms == pytest.approx(run.tool.throughput_per_s, rel=1e-5)
 
@@ -62,20 +69,16 @@ def test_times_hold_what_trtexec_writes_and_more(times) -> None:
     for key in TRTEXECS:
         assert all(isinstance(row[key], float) for row in times), key
     column = {key: np.array([row[key] for row in times]) for key in times[0]}
-    np.testing.assert_allclose(
-        column["enqueueMs"], column["endEnqMs"] - column["startEnqMs"], atol=1e-8
-    )
-    np.testing.assert_allclose(
-        column["computeMs"], column["endComputeMs"] - column["startComputeMs"], atol=1e-8
-    )
+    for length, part in (("enqueueMs", "EnqMs"), ("computeMs", "ComputeMs")):
+        span = column[f"end{part}"] - column[f"start{part}"]
+        np.testing.assert_allclose(column[length], span, atol=1e-8)
     # one query is enqueued while the one before it computes
     assert (column["startEnqMs"][1:] < column["endComputeMs"][:-1] + 0.02).mean() > 0.99
     assert (np.diff(column["startComputeMs"]) > 0).all()
     assert column["startComputeMs"][0] >= 200  # the warm-up lies before
 
 
-def test_layers_of_the_profile_are_those_of_the_plan(folder) -> None:
-    (run,) = import_artifacts([folder]).runs
+def test_layers_of_the_profile_are_those_of_the_plan(run) -> None:
     assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
     found = RunView(run).layer_sum
     assert found.ratio == pytest.approx(1)  # without what the profiler added to each layer

@@ -1,24 +1,29 @@
-"""One suite of ONNX Runtime's providers and TensorRT in two Pythons, recorded on an H200."""
+"""A suite of providers and TensorRT in two Pythons on an H200, and one of one process a cell."""
 
-from pathlib import Path
+import shutil
 
 import pytest
 
 from enginescope.analysis.suites.suite_table import speed_ups
 from enginescope.analysis.suites.suite_view import perf_tables
-from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
+from enginescope.core.record import replace
+from enginescope.formats.suites.suite_file import read_suite_file
+from enginescope.records.suite.suite import CellRow, CellStatus, Suite, SuiteResult
 from enginescope.render.suites.suite_answer import backend_names, coverage_text, options_sentence
 from enginescope.render.suites.suite_page import suite_page
+from enginescope.runner.suites.suite_cells import cells_of, resume_state
+from enginescope.runner.suites.suite_plan import suite_of
 from enginescope.store.suite_folder import SuiteFolder
+from tests.conftest import DATA
 
-RECORDED = Path(__file__).parents[1] / "data" / "trt86-h200-suite"
+OF_ONE_PROCESS = DATA / "suite-one-process"
 MODELS = ("resnet18", "small_convnet", "small_transformer")
 HERE, THERE = ("ort-cuda", "ort-cuda:fp16"), ("ort-trt:fp16@trt86", "trt:fp16@trt86")
 
 
 @pytest.fixture(scope="module")
 def result() -> SuiteResult:
-    return SuiteFolder(RECORDED).result()
+    return SuiteFolder(DATA / "trt86-h200-suite").result()
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +74,8 @@ def test_copies_are_not_hidden(by_name) -> None:
 def test_coverage_by_nodes_where_onnx_runtime_tells_them(by_name) -> None:
     said = {key: coverage_text(row) for key, row in by_name.items()}
     assert said["resnet18", "ort-cuda"] == "CUDA 49 of 49 nodes, 100 % of kernel time"
-    assert said["resnet18", "ort-trt:fp16@trt86"] == (
-        "TensorRT nodes not known, 100 % of kernel time"
-    )
+    unknown = "TensorRT nodes not known, 100 % of kernel time"
+    assert said["resnet18", "ort-trt:fp16@trt86"] == unknown
     assert said["resnet18", "trt:fp16@trt86"] is None
 
 
@@ -100,3 +104,37 @@ def test_page_and_names(result) -> None:
     conditions = page[page.index('id="conditions"') :]
     assert "versions @trt86" in conditions
     assert "python 3.10.13, onnxruntime-gpu 1.16.3, tensorrt 8.6.0" in conditions
+
+
+@pytest.fixture
+def suite(tmp_path) -> Suite:
+    for name in ("a", "b"):
+        (tmp_path / "zoo" / name).mkdir(parents=True)
+        (tmp_path / "zoo" / name / "model.onnx").write_bytes(name.encode())
+    file = read_suite_file(OF_ONE_PROCESS / "nightly.toml")
+    return suite_of(file, tmp_path, name="nightly", samples=tmp_path)
+
+
+def test_its_cells_are_still_done(suite) -> None:
+    rows = SuiteFolder(OF_ONE_PROCESS).rows()
+    cells = cells_of(suite)
+    assert [one.key for one in cells] == list(rows)
+    state = resume_state(cells, rows, None)
+    assert [len(one) for one in (state.done, state.known_bad, state.todo)] == [2, 2, 0]
+
+
+def test_of_more_processes_they_are_other_cells_but_for_answers_alone(suite) -> None:
+    several = cells_of(replace(suite, processes=3))
+    assert {one.processes for one in several} == {3}
+    assert not {one.key for one in several} & set(SuiteFolder(OF_ONE_PROCESS).rows())
+    assert cells_of(replace(suite, processes=1)) == cells_of(suite)
+    once, thrice = (cells_of(replace(suite, mode="validate", processes=count)) for count in (1, 3))
+    assert once == thrice
+
+
+def test_its_rows_are_of_one_process_each(tmp_path) -> None:
+    result = SuiteFolder(shutil.copytree(OF_ONE_PROCESS, tmp_path / "nightly")).result()
+    assert [one.status for one in result.rows] == [CellStatus.OK, CellStatus.FAILED] * 2
+    assert {one.runs for one in result.rows} == {()}
+    assert [one.run_ids for one in result.rows] == [(one.run,) for one in result.rows]
+    assert result.plan.suite.processes == 1
