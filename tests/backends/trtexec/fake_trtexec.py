@@ -94,18 +94,17 @@ class Trtexec:
             return False
         self.options()
         if self.fault in ("fails", "fails_with_0"):
-            self.say("Error[4]: [network.cpp::validate::3015] Error Code 4: no outputs", "E")
-            self.say("Engine could not be created from network", "E")
-            self.say("Building engine failed", "E")
-            self.say("Engine set up failed", "E")
+            for text in (
+                *("Error[4]: [network.cpp::validate::3015] Error Code 4: no outputs",),
+                *("Engine could not be created from network", "Building engine failed"),
+            ):
+                self.say(text, "E")
             return False
         if self.fault == "says_nothing_of_errors":
             print("terminate called after throwing an instance of 'std::bad_alloc'")
             return False
         if self.fault == "oom":
-            self.say(
-                "[TRT] 1: [virtualMemoryBuffer.cpp] Error Code 1: Cuda Runtime (out of memory)", "E"
-            )
+            self.say("[TRT] 1: [memory.cpp] Error Code 1: Cuda Runtime (out of memory)", "E")
             return False
         self.build()
         self.measure()
@@ -223,35 +222,25 @@ class Trtexec:
     def query(self, index: int, copies: float) -> dict[str, float]:
         start = self.warm_up_ms + 0.27 * index
         compute = COMPUTE_MS + 0.0009765625 * (index % 7)
-        stamps = [start, start + copies, start + copies + compute, start + 2 * copies + compute]
-        return {
-            "startEnqMs": start - 0.02,
-            "endEnqMs": start - 0.01,
-            "startH2dMs": stamps[0],
-            "endH2dMs": stamps[1],
-            "startComputeMs": stamps[1],
-            "endComputeMs": stamps[2],
-            "startD2hMs": stamps[2],
-            "endD2hMs": stamps[3],
-            "h2dMs": copies,
-            "computeMs": compute,
-            "d2hMs": copies,
-            "latencyMs": 2 * copies + compute,
-        }
+        ends = {"Enq": (start - 0.02, start - 0.01), "H2d": (start, start + copies)}
+        ends["Compute"] = (start + copies, start + copies + compute)
+        ends["D2h"] = (start + copies + compute, start + 2 * copies + compute)
+        stamps = {}
+        for part, (begin, end) in ends.items():
+            stamps |= {f"start{part}Ms": begin, f"end{part}Ms": end}
+        lengths = {"h2dMs": copies, "computeMs": compute, "d2hMs": copies}
+        return {**stamps, **lengths, "latencyMs": 2 * copies + compute}
 
     def plan(self) -> dict[str, object]:
         layers = ["conv", "head"]
         if self.values.get("profilingVerbosity") != "detailed":
             return {"Layers": layers, "Bindings": ["image", "scores"]}
-        tensor = {"Name": "image", "Dimensions": [2, 3, 8, 8]}
-        middle = {"Name": "t", "Dimensions": [2, 8]}
-        last = {"Name": "scores", "Dimensions": [2, 10]}
-        form = {"Format": "Row major linear", "Datatype": "FP32"} if self.modern else {}
-        old = {} if self.modern else {"Format/Datatype": "Row major linear FP32"}
-        sides = [
-            ({**tensor, **form, **old}, {**middle, **form, **old}),
-            ({**middle, **form, **old}, {**last, **form, **old}),
-        ]
+        form = {"Format": "Row major linear", "Datatype": "FP32"}
+        if not self.modern:
+            form = {"Format/Datatype": "Row major linear FP32"}
+        dims = {"image": [2, 3, 8, 8], "t": [2, 8], "scores": [2, 10]}
+        first, middle, last = ({"Name": key, "Dimensions": dims[key], **form} for key in dims)
+        sides = [(first, middle), (middle, last)]
         detailed = [
             {"Name": name, "LayerType": kind, "Inputs": [a], "Outputs": [b]}
             for name, kind, (a, b) in zip(layers, ("CaskConvolution", "Gemm"), sides, strict=True)
@@ -259,8 +248,8 @@ class Trtexec:
         if not self.modern:
             return {"Layers": detailed, "Bindings": ["image", "scores"]}
         io = [
-            {"Name": "image", "IOMode": "Input", "DataType": "FP32", "Dimensions": [2, 3, 8, 8]},
-            {"Name": "scores", "IOMode": "Output", "DataType": "FP32", "Dimensions": [2, 10]},
+            {"Name": name, "IOMode": mode, "DataType": "FP32", "Dimensions": dims[name]}
+            for name, mode in (("image", "Input"), ("scores", "Output"))
         ]
         return {"Layers": detailed, "I/O Tensors": io}
 
@@ -280,15 +269,11 @@ class Trtexec:
     def export(self, flag: str, text: str, what: str) -> None:
         if flag not in self.values or self.fault == f"no_{what}":
             return
-        damaged = {f"damaged_{what}": text[: len(text) // 2], "garbage_times": "no JSON at all"}
-        if what == "times" or self.fault != "garbage_times":
-            text = damaged.get(self.fault, text)
-        if self.fault == "damaged_profile" and what == "profile":
-            text = "{"
-        if self.fault == "damaged_plan" and what == "plan":
-            text = "null"
-        if self.fault == "empty_times" and what == "times":
-            text = "[\n]\n"
+        half = text[: len(text) // 2]
+        faults = {"damaged_times": half, "garbage_times": "no JSON at all", "empty_times": "[\n]\n"}
+        faults |= {"damaged_profile": "{", "damaged_plan": "null"}
+        if self.fault.endswith(f"_{what}"):
+            text = faults.get(self.fault, text)
         Path(self.values[flag]).write_text(text)
 
 
@@ -304,12 +289,8 @@ def statistics(values: list[float]) -> str:
     ordered = sorted(values)
     n = len(ordered)
     median = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    found = [
-        ("min", ordered[0]),
-        ("max", ordered[-1]),
-        ("mean", sum(ordered) / n),
-        ("median", median),
-    ]
+    found = [("min", ordered[0]), ("max", ordered[-1]), ("mean", sum(ordered) / n)]
+    found.append(("median", median))
     for p in (90, 95, 99):
         found.append((f"percentile({p}%)", ordered[max(n - 1 - int((1 - p / 100) * n), 0)]))
     return ", ".join(f"{name} = {value:.6g} ms" for name, value in found)

@@ -5,12 +5,15 @@ import pytest
 from enginescope.backends.trtexec.command import command_for
 from enginescope.backends.trtexec.options import name_of
 from enginescope.core.errors import UnsupportedError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Mode, StopRule, WarmUp
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.trtexec.jobs import job, workload
 from tests.backends.trtexec.known_flags import taken_by
 
 VERSIONS = [(8, 6, 1), (10, 16, 0), (11, 0, 0), (11, 1, 0)]
+BUSY = Mode(kind="throughput", transfers=False, cuda_graph=False, spin_wait=True)
+OFF = {"noCudaGraph", "noSpinWait", "includeDataTransfers"}
 SWITCHES = {
     *("useCudaGraph", "noCudaGraph", "useSpinWait", "noSpinWait", "noDataTransfers"),
     *("includeDataTransfers", "exposeDMA"),
@@ -18,9 +21,8 @@ SWITCHES = {
 
 
 def command(one, version, folder):
-    return command_for(
-        Path("trtexec"), version, one, lambda specs: make_feeds(specs, one.workload), folder
-    )
+    feeds = lambda specs: make_feeds(specs, one.workload)  # noqa: E731
+    return command_for(Path("trtexec"), version, one, feeds, folder)
 
 
 def switches(made) -> set[str]:
@@ -33,9 +35,7 @@ def value(made, flag: str) -> str:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
-    "mode", [Mode(), Mode(kind="throughput", transfers=False, cuda_graph=False, spin_wait=True)]
-)
+@pytest.mark.parametrize("mode", [Mode(), BUSY])
 def test_every_flag_is_one_of_the_version(tmp_path, engine, version, mode) -> None:
     made = command(job(engine, workload=workload(mode=mode)), version, tmp_path)
     names = [name_of(one) for one in made.arguments[1:]]
@@ -62,21 +62,9 @@ def test_a_version_newer_than_what_is_known_is_said(tmp_path, engine, version) -
         ((8, 6, 1), Mode(), {"useCudaGraph", "useSpinWait"}),
         ((11, 1, 0), Mode(), {"useCudaGraph", "useSpinWait", "includeDataTransfers"}),
         ((8, 6, 1), Mode(spin_wait=False), {"useCudaGraph"}),
-        (
-            (11, 1, 0),
-            Mode(spin_wait=False, cuda_graph=False),
-            {"noCudaGraph", "noSpinWait", "includeDataTransfers"},
-        ),
-        (
-            (10, 16, 0),
-            Mode(kind="throughput", in_flight=1, transfers=False, cuda_graph=False, spin_wait=True),
-            {"noDataTransfers", "useSpinWait", "exposeDMA"},
-        ),
-        (
-            (11, 1, 0),
-            Mode(kind="throughput", in_flight=2, transfers=False, cuda_graph=False, spin_wait=True),
-            {"noDataTransfers", "useSpinWait", "noCudaGraph"},
-        ),
+        ((11, 1, 0), Mode(spin_wait=False, cuda_graph=False), OFF),
+        ((10, 16, 0), replace(BUSY, in_flight=1), {"noDataTransfers", "useSpinWait", "exposeDMA"}),
+        ((11, 1, 0), replace(BUSY, in_flight=2), {"noDataTransfers", "useSpinWait", "noCudaGraph"}),
     ],
 )
 def test_every_switch_is_stated(tmp_path, engine, version, mode, expected) -> None:
@@ -86,10 +74,9 @@ def test_every_switch_is_stated(tmp_path, engine, version, mode, expected) -> No
 
 def test_streams_and_pauses(tmp_path, engine) -> None:
     mode = Mode(kind="throughput", in_flight=None, streams=3, idle_ms=2.5)
-    stop = StopRule(iterations=100)
-    made = command(job(engine, workload=workload(mode=mode, stop=stop)), (8, 6, 1), tmp_path)
-    assert value(made, "infStreams") == "3"
-    assert value(made, "idleTime") == "2.5"
+    asked = workload(mode=mode, stop=StopRule(iterations=100))
+    made = command(job(engine, workload=asked), (8, 6, 1), tmp_path)
+    assert [value(made, flag) for flag in ("infStreams", "idleTime")] == ["3", "2.5"]
     assert value(made, "iterations") == "34"  # rounds, of three queries each
     assert (made.mode.kind, made.mode.in_flight, made.mode.streams) == ("throughput", 2, 3)
 
@@ -120,9 +107,8 @@ def test_modes_that_trtexec_has_not(tmp_path, engine, mode, message) -> None:
 )
 def test_stop_rules(tmp_path, engine, stop, iterations, duration, rule, codes) -> None:
     made = command(job(engine, workload=workload(stop=stop)), (8, 6, 1), tmp_path)
-    assert value(made, "iterations") == iterations
-    assert value(made, "duration") == duration
-    assert made.rule == rule
+    found = value(made, "iterations"), value(made, "duration"), made.rule
+    assert found == (iterations, duration, rule)
     assert [one.code for one in made.notices] == codes
     assert made.expected_ms == 100.0 + 1e3 * float(duration)
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +16,6 @@ from tests.backends.trtexec.jobs import workload
 from tests.cli.called import called
 
 QUICK = ["--duration", "20ms", "--warmup", "100ms"]
-
-
-def bench(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "enginescope", "bench", "--store", str(store), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200)
 
 
 def stored(store: Path) -> list[dict]:
@@ -44,9 +37,7 @@ def test_jobs_become_runs(tool, convnet, engine) -> None:
         assert run.headline.metric == "trtexec_latency"
         assert run.job.workload.mode.kind == "throughput"
         assert run.job.workload.mode.cuda_graph is True
-        assert run.tool is not None
-        assert run.plan is not None
-        assert run.profile is not None
+        assert None not in (run.tool, run.plan, run.profile)
     assert model.job.workload.batch == 2
     assert {"tool_log", "trtexec_times", "trtexec_profile", "plan"} <= set(kept)
     fed = np.frombuffer((tool.kept / "image.raw").read_bytes(), "<f4")
@@ -54,42 +45,36 @@ def test_jobs_become_runs(tool, convnet, engine) -> None:
     np.testing.assert_array_equal(fed.reshape(expected.shape), expected)
 
 
+def texts(run: Run) -> list[str]:
+    return [Path(one.path).read_text() for one in run.artifacts if one.kind == "worker_log"]
+
+
 def test_failures_are_outcomes_with_the_log(tool, engine) -> None:
     jobs = make_jobs([engine], ["trtexec"], workload())
     for fault, kind, words in (
         ("segv", OutcomeKind.FAILED, "SIGSEGV"),
-        ("fails", OutcomeKind.FAILED, "no outputs"),
         ("loader", OutcomeKind.UNSUPPORTED, "libnvinfer.so.8"),
     ):
         tool.fault(fault)
         logs: list[str] = []
-        (run,) = run_jobs(jobs, lambda one, seen=logs: seen.extend(_texts(one)))
+        (run,) = run_jobs(jobs, lambda one, seen=logs: seen.extend(texts(one)))
         assert run.outcome.kind is kind
         assert words in (run.outcome.message or "")
         assert run.samples == ()
         assert fault == "loader" or any("&&&& RUNNING" in text for text in logs)
 
 
-def _texts(run: Run) -> list[str]:
-    return [Path(one.path).read_text() for one in run.artifacts if one.kind == "worker_log"]
-
-
 def test_the_command_line(tool, tmp_path, convnet) -> None:
-    ended = bench(
-        tmp_path / "store",
-        *(str(convnet), "-v"),
-        *QUICK,
-        *("--on", "trtexec:fp16"),
-        *("--trtexec-args", "--avgRuns=50 --tempdir='a b'"),
-        *("--", "--percentile=50"),
+    ended = called(
+        *("bench", "--store", tmp_path / "store", convnet, "-v", *QUICK, "--on", "trtexec:fp16"),
+        *("--trtexec-args", "--avgRuns=50 --tempdir='a b'", "--", "--percentile=50"),
     )
     assert ended.returncode == 0, ended.stderr
     assert tool.arguments[-3:] == ["--avgRuns=50", "--tempdir=a b", "--percentile=50"]
     assert tool.has("fp16")
     (run,) = stored(tmp_path / "store")
-    assert (
-        run["job"]["backend"]["options"]["args"] == "--avgRuns=50 '--tempdir=a b' --percentile=50"
-    )
+    wanted = "--avgRuns=50 '--tempdir=a b' --percentile=50"
+    assert run["job"]["backend"]["options"]["args"] == wanted
     assert "--percentile=50" in run["tool"]["command"]
     assert "as trtexec printed it" in ended.stdout
 
@@ -129,7 +114,7 @@ def test_a_machine_without_trtexec(tmp_path, convnet, monkeypatch) -> None:
 
 def test_a_run_that_failed_is_exit_code_three(tool, tmp_path, engine) -> None:
     tool.fault("fails")
-    ended = bench(tmp_path / "store", str(engine), *QUICK, "--on", "trtexec")
+    ended = called("bench", "--store", tmp_path / "store", engine, *QUICK, "--on", "trtexec")
     assert ended.returncode == 3
     assert "no outputs" in ended.stdout
     (run,) = stored(tmp_path / "store")

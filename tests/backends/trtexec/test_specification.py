@@ -8,6 +8,8 @@ from enginescope.records.run.job import BackendSpec, Subject
 from tests.backends.trtexec.known_flags import taken_by
 
 MODEL = Subject(name="net.onnx", kind="onnx", path="net.onnx")
+TRT10, POOL = (10, 16, 0), "tactic_shared_memory"
+COMPATIBLE = {"hardware_compatibility": "same_compute_capability"}
 ENGINE = Subject(name="net.engine", kind="engine", path="net.engine")
 
 #: A value that takes effect, for every option.
@@ -106,31 +108,18 @@ def test_the_flags_of_8_6() -> None:
         opt_shapes="x:4x3",
     )
     assert written == [
-        "--fp16",
-        "--int8",
-        "--optShapes=x:4x3",
-        "--memPoolSize=workspace:1024,dlaLocalDRAM:0.5",
-        "--noTF32",
-        "--refit",
-        "--nativeInstanceNorm",
-        "--staticPlugins=a.so",
-        "--staticPlugins=b.so",
-        "--preview=+profileSharing0806",
-        "--profilingVerbosity=detailed",
+        *("--fp16", "--int8", "--optShapes=x:4x3"),
+        *("--memPoolSize=workspace:1024,dlaLocalDRAM:0.5", "--noTF32", "--refit"),
+        *("--nativeInstanceNorm", "--staticPlugins=a.so", "--staticPlugins=b.so"),
+        *("--preview=+profileSharing0806", "--profilingVerbosity=detailed"),
     ]
 
 
 def test_several_profiles() -> None:
     shapes = {"min_shapes": "x:1;x:8", "opt_shapes": "x:2;x:16", "max_shapes": "x:4;x:32"}
     assert flags_of((10, 16, 0), **shapes)[:8] == [
-        "--profile=0",
-        "--minShapes=x:1",
-        "--optShapes=x:2",
-        "--maxShapes=x:4",
-        "--profile=1",
-        "--minShapes=x:8",
-        "--optShapes=x:16",
-        "--maxShapes=x:32",
+        *("--profile=0", "--minShapes=x:1", "--optShapes=x:2", "--maxShapes=x:4"),
+        *("--profile=1", "--minShapes=x:8", "--optShapes=x:16", "--maxShapes=x:32"),
     ]
     with pytest.raises(UnsupportedError, match="no --profile"):
         flags_of((8, 6, 1), **shapes)
@@ -141,23 +130,15 @@ def test_several_profiles() -> None:
 @pytest.mark.parametrize(
     ("version", "option", "flag"),
     [
-        ((10, 16, 0), {"native_instance_norm": "0"}, "--pluginInstanceNorm"),
-        ((10, 16, 0), {"strongly_typed": "1"}, "--stronglyTyped"),
-        ((10, 16, 0), {"weight_streaming_budget": "auto"}, "--weightStreamingBudget=-1"),
-        ((10, 16, 0), {"weight_streaming_budget": "off"}, "--weightStreamingBudget=-2"),
-        ((10, 16, 0), {"weight_streaming_budget": "1024"}, "--weightStreamingBudget=1024B"),
-        ((10, 16, 0), {"profile_index": "0"}, "--useProfile=0"),
-        (
-            (10, 16, 0),
-            {"hardware_compatibility": "same_compute_capability"},
-            "--hardwareCompatibilityLevel=sameComputeCapability",
-        ),
-        ((10, 16, 0), {"weight_streaming_budget": "2KiB"}, "--weightStreamingBudget=2048B"),
-        (
-            (10, 16, 0),
-            {"memory_pools": "tactic_shared_memory:48KiB"},
-            "--memPoolSize=tacticSharedMem:0.046875",
-        ),
+        (TRT10, {"native_instance_norm": "0"}, "--pluginInstanceNorm"),
+        (TRT10, {"strongly_typed": "1"}, "--stronglyTyped"),
+        (TRT10, {"weight_streaming_budget": "auto"}, "--weightStreamingBudget=-1"),
+        (TRT10, {"weight_streaming_budget": "off"}, "--weightStreamingBudget=-2"),
+        (TRT10, {"weight_streaming_budget": "1024"}, "--weightStreamingBudget=1024B"),
+        (TRT10, {"weight_streaming_budget": "2KiB"}, "--weightStreamingBudget=2048B"),
+        (TRT10, {"profile_index": "0"}, "--useProfile=0"),
+        (TRT10, COMPATIBLE, "--hardwareCompatibilityLevel=sameComputeCapability"),
+        (TRT10, {"memory_pools": f"{POOL}:48KiB"}, "--memPoolSize=tacticSharedMem:0.046875"),
         ((8, 6, 1), {"input_formats": "fp16:chw"}, "--inputIOFormats=fp16:chw"),
         ((8, 6, 1), {"log_level": "verbose"}, "--verbose"),
     ],
@@ -185,8 +166,8 @@ def test_what_says_the_default_is_no_flag(version, option) -> None:
     [
         ((11, 1, 0), {"strongly_typed": "0"}, "builds nothing else"),
         ((11, 1, 0), {"input_formats": "fp16:chw"}, "accepts formats only"),
-        ((8, 6, 1), {"hardware_compatibility": "same_compute_capability"}, "10.0 added it"),
-        ((8, 6, 1), {"memory_pools": "tactic_shared_memory:1MiB"}, "10.0 added it"),
+        ((8, 6, 1), COMPATIBLE, "10.0 added it"),
+        ((8, 6, 1), {"memory_pools": f"{POOL}:1MiB"}, "10.0 added it"),
         ((8, 6, 1), {"profile_index": "1"}, "no --useProfile"),
     ],
 )
@@ -196,7 +177,8 @@ def test_what_a_version_cannot_do(version, option, why) -> None:
 
 
 def test_a_precision_that_a_version_lacks() -> None:
-    with pytest.raises(UnsupportedError, match="--fp16 is gone") as caught:
+    gone = "in the precision the model carries; .*--fp16 is gone"
+    with pytest.raises(UnsupportedError, match=gone) as caught:
         flags_of((11, 1, 0), precision="fp16")
     assert "modelopt.onnx.autocast" in (caught.value.hint or "")
     with pytest.raises(UnsupportedError, match=r"no --bf16: it came with 9\.0"):
@@ -249,6 +231,4 @@ def test_precisions_are_checked() -> None:
         check_options(BackendSpec(name="trtexec", precision="fp61"))
     assert "fp16" in (caught.value.hint or "")
     with pytest.raises(UsageError, match="types of the model"):
-        check_options(
-            BackendSpec(name="trtexec", precision="fp16", options={"strongly_typed": "1"})
-        )
+        flags_of(TRT10, precision="fp16", strongly_typed="1")
