@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx.helper import make_node
 
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.layers.layer_table import attribute
@@ -19,17 +19,8 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.records.progress import Progress
-from enginescope.records.run.job import (
-    BackendSpec,
-    Conditions,
-    InputRange,
-    InputShape,
-    Job,
-    StopRule,
-    Subject,
-    WarmUp,
-    Workload,
-)
+from enginescope.records.run import job as jobs
+from enginescope.records.run.job import Job, StopRule, Subject, WarmUp, Workload
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.onnxruntime import models
@@ -41,14 +32,16 @@ HAS_ASSIGNMENT = VERSION >= (1, 24)
 
 def job_for(path: Path, workload: Workload = QUICK, **options: str) -> Job:
     subject = Subject(name=path.name, kind="onnx", path=str(path))
-    return Job(
-        subject=subject, backend=BackendSpec(name="ort-cpu", options=options), workload=workload
-    )
+    spec = jobs.BackendSpec(name="ort-cpu", options=options)
+    return Job(subject=subject, backend=spec, workload=workload)
+
+
+def executed(job: Job, backend: OrtBackend | None = None, sink=lambda _: None) -> Measured:
+    return (backend or cpu()).execute(job, lambda specs: make_feeds(specs, job.workload), sink)
 
 
 def measured(path: Path, workload: Workload = QUICK, backend: OrtBackend | None = None) -> Measured:
-    job = job_for(path, workload)
-    return (backend or cpu()).execute(job, lambda spec: make_feeds(spec, workload), lambda _: None)
+    return executed(job_for(path, workload), backend)
 
 
 def with_workload(**changes: Any) -> Workload:
@@ -61,15 +54,12 @@ def opened(job: Job) -> OrtSession:
 
 def test_a_model_is_measured(convnet) -> None:
     seen: list[Progress] = []
-    job = job_for(convnet)
-    result = cpu().execute(job, lambda specs: make_feeds(specs, QUICK), seen.append)
+    result = executed(job_for(convnet), sink=seen.append)
     assert len(result.samples[0]) == 15
     assert result.providers == ("CPUExecutionProvider",)
-    (image,) = result.inputs
+    (image,), (scores,) = result.inputs, result.outputs
     assert (image.shape, image.dtype) == ((1, 3, 96, 96), DataType.FP32)
-    (scores,) = result.outputs
-    assert scores.shape == (1, 100)
-    assert result.batch == 1
+    assert (scores.shape, result.batch) == ((1, 100), 1)
     assert [one.code for one in result.notices] == ["I-DYNAMIC-SHAPE"]
     assert seen[0].phase == "load"
     if HAS_ASSIGNMENT:
@@ -81,13 +71,11 @@ def test_a_model_is_measured(convnet) -> None:
 def test_layer_times_and_the_executed_graph_come_from_a_separate_pass(convnet) -> None:
     result = measured(convnet)
     assert result.profile.source == "onnxruntime"
-    assert result.profile.iterations is not None
     assert result.profile.iterations >= 5
     kinds = {layer.kind for layer in result.profile.layers}
     assert "Gemm" in kinds
     assert "Conv" in kinds or "FusedConv" in kinds
     assert {layer.provider for layer in result.profile.layers} == {"CPUExecutionProvider"}
-    assert result.profile is not None
     found = attribute(result.plan, result.profile)
     assert found.unmatched == ()
     assert all(one.timing is not None for one in found.layers)
@@ -96,18 +84,14 @@ def test_layer_times_and_the_executed_graph_come_from_a_separate_pass(convnet) -
 
 
 def test_nodes_without_names_have_their_times(tmp_path) -> None:
-    path = models.write(
-        tmp_path / "unnamed.onnx",
-        [
-            helper.make_node("MaxPool", ["x"], ["1"], kernel_shape=[2, 2]),
-            helper.make_node("Sin", ["1"], ["2"]),
-            helper.make_node("MaxPool", ["2"], ["y"], kernel_shape=[2, 2]),
-        ],
-        [models.info("x", 1, 1, 8, 8)],
-        [models.info("y", 1, 1, 6, 6)],
-    )
-    run = measured(path)
-    assert run.profile is not None
+    pool = {"kernel_shape": [2, 2]}
+    nodes = [
+        make_node("MaxPool", ["x"], ["1"], **pool),
+        make_node("Sin", ["1"], ["2"]),
+        make_node("MaxPool", ["2"], ["y"], **pool),
+    ]
+    ends = [models.info("x", 1, 1, 8, 8)], [models.info("y", 1, 1, 6, 6)]
+    run = measured(models.write(tmp_path / "unnamed.onnx", nodes, *ends))
     found = attribute(run.plan, run.profile)
     assert found.unmatched == ()
     assert [one.timing.kind for one in found.layers] == ["MaxPool", "Sin", "MaxPool"]
@@ -119,9 +103,7 @@ def test_nodes_without_names_have_their_times(tmp_path) -> None:
 
 
 def test_layer_times_can_be_left_out(convnet) -> None:
-    job = replace(job_for(convnet), layer_profile=False)
-    result = cpu().execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
-    assert result.profile is None
+    assert executed(replace(job_for(convnet), layer_profile=False)).profile is None
 
 
 def test_a_step_computes_what_a_plain_run_computes(convnet) -> None:
@@ -140,13 +122,9 @@ def test_a_step_computes_what_a_plain_run_computes(convnet) -> None:
 
 
 def test_session_options_reach_the_session(convnet) -> None:
-    job = job_for(
-        convnet,
-        intra_op_num_threads="1",
-        graph_optimization_level="disable",
-        execution_mode="sequential",
-        enable_mem_pattern="0",
-    )
+    threads = {"intra_op_num_threads": "1", "execution_mode": "sequential"}
+    others = {"graph_optimization_level": "disable", "enable_mem_pattern": "0"}
+    job = job_for(convnet, **threads, **others)
     options = opened(job).session.get_session_options()
     assert options.intra_op_num_threads == 1
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
@@ -156,7 +134,9 @@ def test_session_options_reach_the_session(convnet) -> None:
 @pytest.mark.parametrize(("given", "threads"), [({}, 2), ({"intra_op_num_threads": "1"}, 1)])
 def test_threads_of_a_pinned_job_stay_on_its_cores(convnet, given, threads) -> None:
     """Left to itself the runtime pins a thread to each physical core of the whole machine."""
-    session = opened(replace(job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1))))
+    session = opened(
+        replace(job_for(convnet, **given), conditions=jobs.Conditions(pinned_cores=(0, 1)))
+    )
     assert session.session.get_session_options().intra_op_num_threads == threads
     assert opened(job_for(convnet)).session.get_session_options().intra_op_num_threads == 0
 
@@ -186,15 +166,14 @@ def test_bfloat16_inputs(tmp_path) -> None:
     assert measured(models.bfloat16(tmp_path / "m.onnx")).inputs[0].dtype is DataType.BF16
 
 
+CUT_OFF = "are not a valid ONNX model (truncated?)"
+
+
 @pytest.mark.parametrize(
     ("content", "why", "hint"),
     [
-        (
-            b"\x08\x07\xff\xff\xff",
-            "its 5.00 B are not a valid ONNX model (truncated?)",
-            "may be cut off",
-        ),
-        (b"", "its 0 B are not a valid ONNX model (truncated?)", "may be cut off"),
+        (b"\x08\x07\xff\xff\xff", f"its 5.00 B {CUT_OFF}", "may be cut off"),
+        (b"", f"its 0 B {CUT_OFF}", "may be cut off"),
         (b"version https://git-lfs.github.com/spec/v1\n", "pointer of Git LFS", "git lfs pull"),
     ],
 )
@@ -204,16 +183,18 @@ def test_a_file_that_holds_no_model(tmp_path, content, why, hint) -> None:
     with pytest.raises(BackendError, match=re.escape(why)) as caught:
         measured(path)
     assert hint in (caught.value.hint or "")
+    path.write_bytes(b"not a protobuf")
+    with pytest.raises(BackendError, match=r"loading m\.onnx"):
+        measured(path)
 
 
 def test_indices_out_of_range_point_to_range(tmp_path) -> None:
     path = models.lookup(tmp_path / "m.onnx")
     with pytest.raises(BackendError) as caught:
-        measured(path, with_workload(shapes=(InputShape(name="ids", dims=(1, 64)),)))
-    assert "ids has random integers" in (caught.value.hint or "")
-    assert "--range ids:0:99" in (caught.value.hint or "")
-    assert "ranges of a suite's [[model]]" in (caught.value.hint or "")
-    ranges = (InputRange(name="ids", low=0, high=9),)
+        measured(path, with_workload(shapes=(jobs.InputShape(name="ids", dims=(1, 64)),)))
+    for words in ("has random integers", "--range ids:0:99", "ranges of a suite's [[model]]"):
+        assert words in (caught.value.hint or "")
+    ranges = (jobs.InputRange(name="ids", low=0, high=9),)
     assert measured(models.lookup(tmp_path / "m.onnx"), with_workload(ranges=ranges)).samples
 
 
@@ -223,14 +204,7 @@ def test_a_size_of_1_that_the_model_refuses_points_to_its_dimension(tmp_path) ->
     with pytest.raises(BackendError) as caught:
         measured(path)
     assert "dynamic dimension n (`x` 1x1); to set a size: --dim n=SIZE" in (caught.value.hint or "")
-    assert measured(path, with_workload(shapes=(InputShape(name="x", dims=(1, 8)),))).samples
-
-
-def test_a_file_that_is_no_model(tmp_path) -> None:
-    path = tmp_path / "m.onnx"
-    path.write_bytes(b"not a protobuf")
-    with pytest.raises(BackendError, match=r"loading m\.onnx"):
-        measured(path)
+    assert measured(path, with_workload(shapes=(jobs.InputShape(name="x", dims=(1, 8)),))).samples
 
 
 @pytest.mark.parametrize("change", [{"opset": 99}, {"ir": 99, "opset": 99}])
@@ -242,9 +216,8 @@ def test_versions_that_this_build_cannot_read(tmp_path, change) -> None:
 
 def test_engines_are_not_for_onnx_runtime(tmp_path) -> None:
     engine = Subject(name="m.engine", kind="engine", path="m.engine")
-    job = replace(job_for(Path("m.engine")), subject=engine)
     with pytest.raises(UnsupportedError, match="not an ONNX model"):
-        cpu().execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
+        executed(replace(job_for(Path("m.engine")), subject=engine))
 
 
 @pytest.mark.parametrize("backend", [cuda(), tensorrt()])

@@ -5,25 +5,23 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
+from onnx.helper import make_node
 
 import enginescope as es
 from enginescope.backends.loop import OutputLook
+from tests.backends.onnxruntime.models import info, write
 
-
-def model(path: Path, kind: int, shape: list[int | str], node: str = "Cast", **more: int) -> Path:
-    inputs = [helper.make_tensor_value_info("x", kind, shape)]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)]
-    fields = {"to": TensorProto.FLOAT} if node == "Cast" else {}
-    net = helper.make_graph([helper.make_node(node, ["x"], ["y"], **fields)], "g", inputs, outputs)
-    opsets = [helper.make_opsetid("", 21)]
-    made = helper.make_model(net, ir_version=more.get("ir", 10), opset_imports=opsets)
-    path.write_bytes(made.SerializeToString())
-    return path
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 def measured(path: Path) -> es.RunView:
     return es.bench(path, on="ort-cpu", workload=es.Workload(stop=es.StopRule(iterations=20)))
+
+
+def negated(path: Path, items: int, ir: int = 10) -> es.RunView:
+    node = make_node("Neg", ["x"], ["y"])
+    return measured(write(path, [node], [info("x", items, 3)], [info("y", items, 3)], ir=ir))
 
 
 @pytest.mark.parametrize(
@@ -34,17 +32,18 @@ def measured(path: Path) -> es.RunView:
     ],
 )
 def test_types_that_numpy_lacks_are_filled_at_random(tmp_path, kind) -> None:
-    run = measured(model(tmp_path / "m.onnx", kind, ["n", 7]))
+    node = make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)
+    ends = [info("x", "n", 7, kind=kind)], [info("y", "n", 7)]
+    run = measured(write(tmp_path / "m.onnx", [node], *ends, opset=21, ir=10))
     assert run.latency is not None
     assert "W-OUTPUTS" not in {notice.code for notice in run.notices}
 
 
 def test_newer_ir_versions_and_queries_without_items(tmp_path) -> None:
-    run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [1, 3], "Neg", ir=99))
+    run = negated(tmp_path / "m.onnx", 1, ir=99)
     (notice,) = (notice for notice in run.notices if notice.code == "I-IR-LOWERED")
     assert "IR version 99" in notice.message
-    run = measured(model(tmp_path / "m.onnx", TensorProto.FLOAT, [0, 3], "Neg"))
-    assert run.throughput.unit == "queries"
+    assert negated(tmp_path / "m.onnx", 0).throughput.unit == "queries"
 
 
 @pytest.mark.parametrize(
@@ -65,17 +64,8 @@ def test_outputs_are_looked_at(first, last, faults) -> None:
 
 
 def test_a_model_of_nan_is_said(tmp_path) -> None:
-    value = helper.make_tensor("c", TensorProto.FLOAT, [2], [float("nan")] * 2)
-    graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "c"], ["y"])],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2])],
-        [value],
-    )
-    path = tmp_path / "nan.onnx"
-    made = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
-    path.write_bytes(made.SerializeToString())
+    nodes, c = [make_node("Add", ["x", "c"], ["y"])], np.full(2, np.nan, np.float32)
+    path = write(tmp_path / "nan.onnx", nodes, [info("x", 1, 2)], [info("y", 1, 2)], c=c)
     (notice,) = (one for one in measured(path).notices if one.code == "W-OUTPUTS")
     assert "NaN" in notice.message
     assert onnx.load(path).ir_version == 8
