@@ -11,12 +11,13 @@ from onnx.helper import make_node
 import enginescope as es
 from enginescope.backends.loop import OutputLook
 from tests.backends.onnxruntime.models import info, write
+from tests.backends.onnxruntime.test_backend import QUICK
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
 
 def measured(path: Path) -> es.RunView:
-    return es.bench(path, on="ort-cpu", workload=es.Workload(stop=es.StopRule(iterations=20)))
+    return es.bench(path, on="ort-cpu", workload=QUICK)
 
 
 def negated(path: Path, items: int, ir: int = 10) -> es.RunView:

@@ -60,20 +60,22 @@ class Cupti(ModuleType):
         return time.time_ns() + AHEAD_NS
 
 
-def record(kind: ActivityKind, key: int, start: int, end: int) -> SimpleNamespace:
-    return SimpleNamespace(kind=int(kind), correlation_id=key, start=start, end=end)
-
-
 @pytest.fixture
 def cupti(monkeypatch: pytest.MonkeyPatch) -> Cupti:
     begin = time.time_ns() + AHEAD_NS
+    records = [
+        (ActivityKind.RUNTIME, 1, 5_000, 9_000),
+        (ActivityKind.CONCURRENT_KERNEL, 1, 90_000, 92_500),
+        (ActivityKind.DRIVER, 2, 20_000, 21_000),
+        (ActivityKind.MEMCPY, 2, 95_000, 96_000),
+        (ActivityKind.CONCURRENT_KERNEL, 3, 0, 1_000),  # nobody called it
+    ]
     module = Cupti(
         [
-            record(ActivityKind.RUNTIME, 1, begin + 5_000, begin + 9_000),
-            record(ActivityKind.CONCURRENT_KERNEL, 1, begin + 90_000, begin + 92_500),
-            record(ActivityKind.DRIVER, 2, begin + 20_000, begin + 21_000),
-            record(ActivityKind.MEMCPY, 2, begin + 95_000, begin + 96_000),
-            record(ActivityKind.CONCURRENT_KERNEL, 3, begin, begin + 1_000),  # nobody called it
+            SimpleNamespace(
+                kind=int(kind), correlation_id=key, start=begin + start, end=begin + end
+            )
+            for kind, key, start, end in records
         ]
     )
     package = ModuleType("cupti")
@@ -93,16 +95,20 @@ def test_work_is_known_by_its_call_on_the_clock_of_the_profile(cupti) -> None:
     assert [one.gpu_us for one in found.calls] == [2.5, 1.0]
     # as close as two readings of the clocks are to each other
     assert [one.called_us for one in found.calls] == pytest.approx([5.0, 20.0], abs=200)
-    gap = found.calls[1].called_us - found.calls[0].called_us
-    assert gap == pytest.approx(15.0)
+    assert found.calls[1].called_us - found.calls[0].called_us == pytest.approx(15.0)
+
+
+def reason(cupti: Cupti | None) -> str:
+    with KernelTrace() as trace:
+        pass
+    found = trace.result(cupti.begin_ns if cupti else 0)
+    assert found.calls == ()
+    return str(found.why)
 
 
 def test_dropped_records_leave_no_times(cupti) -> None:
     cupti.dropped = 3
-    with KernelTrace() as trace:
-        pass
-    assert trace.result(cupti.begin_ns).why == "CUPTI dropped 3 records"
-    assert trace.result(cupti.begin_ns).calls == ()
+    assert reason(cupti) == "CUPTI dropped 3 records"
 
 
 @pytest.mark.parametrize(
@@ -114,16 +120,12 @@ def test_dropped_records_leave_no_times(cupti) -> None:
 )
 def test_what_cupti_refuses_is_the_reason(cupti, refused, why) -> None:
     cupti.refuses.add(refused)
-    with KernelTrace() as trace:
-        pass
-    assert str(trace.result(cupti.begin_ns).why).startswith(why)
+    assert reason(cupti).startswith(why)
 
 
 def test_without_the_package_the_reason_says_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "cupti", None)
-    with KernelTrace() as trace:
-        pass
-    assert "pip install 'enginescope[cupti]'" in str(trace.result(0).why)
+    assert "pip install 'enginescope[cupti]'" in reason(None)
 
 
 def test_an_error_within_the_trace_goes_on(cupti) -> None:

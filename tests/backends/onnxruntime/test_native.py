@@ -13,8 +13,9 @@ from enginescope.backends.onnxruntime.native import NativeSession, runtime_libra
 from enginescope.backends.registry import backend_of
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import replace
-from enginescope.records.run.job import BackendSpec, Job, Mode, StopRule, Subject, WarmUp, Workload
+from enginescope.records.run.job import Job, StopRule, WarmUp
 from enginescope.runner.inputs.inputs import make_feeds
+from tests.backends.onnxruntime import test_gpu_providers as gpu_providers
 from tests.backends.onnxruntime.test_gpu_providers import chain
 from tests.native.conftest import built, loop  # noqa: F401 - fixtures
 
@@ -22,14 +23,10 @@ pytestmark = pytest.mark.usefixtures("loop")
 
 
 def job_of(path: Path, **mode: Any) -> Job:
-    workload = Workload(
-        warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=50), mode=Mode(**mode)
-    )
-    subject = Subject(name=path.name, kind="onnx", path=str(path))
-    backend = BackendSpec(name="ort-cpu", options={"session.intra_op.allow_spinning": "0"})
-    return Job(
-        subject=subject, backend=backend, workload=workload, layer_profile=False, keep_outputs=True
-    )
+    job = gpu_providers.job_of(path, "ort-cpu?session.intra_op.allow_spinning=0", **mode)
+    stop = StopRule(iterations=50)
+    workload = replace(job.workload, warmup=WarmUp(time_ms=0, iterations=0), stop=stop)
+    return replace(job, workload=workload, layer_profile=False)
 
 
 def measured(job: Job) -> Any:
