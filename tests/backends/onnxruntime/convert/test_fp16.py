@@ -9,12 +9,13 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.helper import make_node
 
 from enginescope.backends.onnxruntime.convert import fp16, model_files
-from enginescope.backends.onnxruntime.convert import model_files as kept_models
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from tests.backends.onnxruntime import models
+from tests.backends.onnxruntime.models import branch, info, write
 
 FLOAT = TensorProto.FLOAT
 #: The oldest that is supported; 1.16, which the GPU suite runs on, folds casts of branches wrongly
@@ -23,62 +24,48 @@ SUPPORTED = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 18)
 needs_supported = pytest.mark.skipif(not SUPPORTED, reason="an ONNX Runtime older than 1.18")
 
 
-def weights(name: str, *shape: int) -> Any:
-    values = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
-    return numpy_helper.from_array(values, name)
+def weights(*shape: int) -> np.ndarray:
+    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+
+
+def converted(folder: Path, source: Path, **options: Any) -> Any:
+    return fp16_model(source, folder / "cache", Fp16Options(**options))
 
 
 def answer(path: str | Path, **feeds: np.ndarray) -> np.ndarray:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    types = {one.name: one.type for one in session.get_inputs()}
-    cast = {
-        name: value.astype(np.float16) if types[name] == "tensor(float16)" else value
-        for name, value in feeds.items()
-    }
-    return np.asarray(session.run(None, cast)[0])
+    halves = {one.name for one in session.get_inputs() if one.type == "tensor(float16)"}
+    cast = {name: value.astype(np.float16) for name, value in feeds.items() if name in halves}
+    return np.asarray(session.run(None, feeds | cast)[0])
 
 
 def close(made: np.ndarray, wanted: np.ndarray) -> bool:
     return bool(np.allclose(made.astype(np.float32), wanted, rtol=1e-2, atol=1e-2))
 
 
+#: Inputs and outputs of most models here.
+ENDS = [info("x", 4, 8)], [info("y", 4, 8)]
+
+
 def dense(path: Path, **more: Any) -> Path:
     nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"]),
-        helper.make_node("Max", ["m", "x"], ["a"], name="largest"),
-        helper.make_node("Min", ["m", "x"], ["b"], name="least"),
-        helper.make_node("Add", ["a", "b"], ["y"], name="sum"),
+        make_node("MatMul", ["x", "w"], ["m"]),
+        make_node("Max", ["m", "x"], ["a"], name="largest"),
+        make_node("Min", ["m", "x"], ["b"], name="least"),
+        make_node("Add", ["a", "b"], ["y"], name="sum"),
     ]
-    given = {"weights": [weights("w", 8, 8)], **more}
-    return models.write(
-        path, nodes, [models.info("x", 4, 8)], [models.info("y", 4, 8)], **given
-    )
+    return write(path, nodes, *ENDS, **{"w": weights(8, 8), **more})
 
 
-def branches(path: Path) -> Path:
-    """Nodes that stay in FP32 within branches, on tensors of the branch and of the graph."""
-
-    def branch(name: str) -> Any:
-        nodes = [
-            helper.make_node("MatMul", ["x", "w"], [f"{name}_m"]),
-            helper.make_node("Max", [f"{name}_m", "x"], [f"{name}_t"]),
-            helper.make_node("CumSum", [f"{name}_t", "axis"], [f"{name}_u"]),
-            helper.make_node("Relu", [f"{name}_u"], [f"{name}_o"]),
-        ]
-        return helper.make_graph(nodes, name, [], [models.info(f"{name}_o", 4, 4)])
-
-    nodes = [
-        helper.make_node(
-            "If", ["c"], ["z"], then_branch=branch("yes"), else_branch=branch("no"), name="which"
-        ),
-        helper.make_node("Relu", ["z"], ["y"]),
-    ]
-    axis = numpy_helper.from_array(np.array(0), "axis")
-    inputs = [models.info("x", 4, 4), models.info("c", kind=TensorProto.BOOL)]
-    outputs = [models.info("y", 4, 4)]
-    return models.write(path, nodes, inputs, outputs, weights=[weights("w", 4, 4), axis])
+def branching(path: Path, nodes_of: Any, columns: int, **arrays: Any) -> Path:
+    """Write an If node; `nodes_of` a branch's name are its nodes, the last output is its."""
+    both = [branch(name, nodes_of(name), info(f"{name}_o", 4, columns)) for name in ("yes", "no")]
+    which = make_node("If", ["c"], ["z"], name="which", then_branch=both[0], else_branch=both[1])
+    inputs = [info("x", 4, columns), info("c", kind=TensorProto.BOOL)]
+    nodes = [which, make_node("Relu", ["z"], ["y"])]
+    return write(path, nodes, inputs, [info("y", 4, columns)], **arrays)
 
 
 X = np.random.default_rng(3).standard_normal((4, 8)).astype(np.float32)
@@ -87,7 +74,7 @@ X = np.random.default_rng(3).standard_normal((4, 8)).astype(np.float32)
 @pytest.mark.parametrize("keep_io_types", [True, False])
 def test_a_converted_model_is_valid_and_close(tmp_path, keep_io_types) -> None:
     source = dense(tmp_path / "net.onnx")
-    made = fp16_model(source, tmp_path / "cache", Fp16Options(keep_io_types=keep_io_types))
+    made = converted(tmp_path, source, keep_io_types=keep_io_types)
     onnx.checker.check_model(made.path, full_check=True)
     before, after = onnx.load(source), onnx.load(made.path)
     assert after.ir_version == before.ir_version
@@ -101,31 +88,31 @@ def test_a_converted_model_is_valid_and_close(tmp_path, keep_io_types) -> None:
 
 @needs_supported
 @pytest.mark.parametrize("keep_io_types", [True, False])
-def test_branches(tmp_path, keep_io_types) -> None:
-    source = branches(tmp_path / "net.onnx")
-    made = fp16_model(source, tmp_path / "cache", Fp16Options(keep_io_types=keep_io_types))
-    x = X[:, :4]
-    for which in (True, False):
-        assert close(
-            answer(made.path, x=x, c=np.array(which)), answer(source, x=x, c=np.array(which))
-        )
+def test_nodes_that_stay_within_branches(tmp_path, keep_io_types) -> None:
+    """On tensors of the branch and of the graph."""
+
+    def nodes(name: str) -> list[Any]:
+        return [
+            make_node("MatMul", ["x", "w"], [f"{name}_m"]),
+            make_node("Max", [f"{name}_m", "x"], [f"{name}_t"]),
+            make_node("CumSum", [f"{name}_t", "axis"], [f"{name}_u"]),
+            make_node("Relu", [f"{name}_u"], [f"{name}_o"]),
+        ]
+
+    source = branching(tmp_path / "net.onnx", nodes, 4, w=weights(4, 4), axis=0)
+    made = converted(tmp_path, source, keep_io_types=keep_io_types)
+    for taken in (True, False):
+        feeds = {"x": X[:, :4], "c": np.array(taken)}
+        assert close(answer(made.path, **feeds), answer(source, **feeds))
 
 
 @pytest.mark.parametrize("keep_io_types", [True, False])
 def test_weights_listed_as_inputs(tmp_path, keep_io_types) -> None:
     """As models before IR version 4 have them, one of them used by nobody."""
-    spare = weights("spare", 3)
-    listed = [models.info("x", 4, 8), models.info("w", 8, 8)]
-    source = models.write(
-        tmp_path / "net.onnx",
-        [helper.make_node("MatMul", ["x", "w"], ["y"])],
-        [*listed, models.info("spare", 3)],
-        [models.info("y", 4, 8)],
-        weights=[weights("w", 8, 8), spare],
-        ir=3,
-        opset=9,
-    )
-    made = fp16_model(source, tmp_path / "cache", Fp16Options(keep_io_types=keep_io_types))
+    nodes, inputs = [make_node("MatMul", ["x", "w"], ["y"])], [info("w", 8, 8), info("spare", 3)]
+    held = {"w": weights(8, 8), "spare": weights(3), "ir": 3, "opset": 9}
+    source = write(tmp_path / "net.onnx", nodes, [*ENDS[0], *inputs], ENDS[1], **held)
+    made = converted(tmp_path, source, keep_io_types=keep_io_types)
     assert close(answer(made.path, x=X), answer(source, x=X))
     assert made.details["casts"] == (2 if keep_io_types else 0)
 
@@ -140,9 +127,9 @@ def test_the_bundled_convnet(convnet, tmp_path) -> None:
 
 def test_nodes_and_operators_stay_when_asked(tmp_path) -> None:
     source = dense(tmp_path / "net.onnx")
-    plain = fp16_model(source, tmp_path / "cache")
-    named = fp16_model(source, tmp_path / "cache", Fp16Options(node_block_list=("node_of_m",)))
-    kind = fp16_model(source, tmp_path / "cache", Fp16Options(op_block_list=("MatMul",)))
+    plain = converted(tmp_path, source)
+    named = converted(tmp_path, source, node_block_list=("node_of_m",))
+    kind = converted(tmp_path, source, op_block_list=("MatMul",))
     assert len({plain.key, named.key, kind.key}) == 3
     for made in (named, kind):
         assert made.details["nodes_in_fp32"] == plain.details["nodes_in_fp32"] + 1
@@ -152,34 +139,23 @@ def test_nodes_and_operators_stay_when_asked(tmp_path) -> None:
 
 def constant(name: str, values: np.ndarray) -> Any:
     tensor = numpy_helper.from_array(values.astype(np.float32), name)
-    return helper.make_node("Constant", [], [name], name=f"constant_{name}", value=tensor)
+    return make_node("Constant", [], [name], name=f"constant_{name}", value=tensor)
 
 
 @needs_supported
 def test_a_constant_in_a_branch_stays_for_a_node_that_stays(tmp_path) -> None:
     """A divisor of 9.8e7 was rounded to 65,504, and the result was 1,496 times too large."""
 
-    def branch(name: str) -> Any:
-        nodes = [
+    def nodes(name: str) -> list[Any]:
+        return [
             constant(f"{name}_large", np.full(8, 9.8e7)),
-            helper.make_node("Div", ["x", f"{name}_large"], [f"{name}_d"], name=f"{name}_divide"),
-            helper.make_node("Mul", [f"{name}_d", "back"], [f"{name}_o"], name=f"{name}_multiply"),
+            make_node("Div", ["x", f"{name}_large"], [f"{name}_d"], name=f"{name}_divide"),
+            make_node("Mul", [f"{name}_d", "back"], [f"{name}_o"], name=f"{name}_multiply"),
         ]
-        return helper.make_graph(nodes, name, [], [models.info(f"{name}_o", 4, 8)])
 
-    which = helper.make_node(
-        "If", ["c"], ["z"], then_branch=branch("yes"), else_branch=branch("no"), name="which"
-    )
-    inputs = [models.info("x", 4, 8), models.info("c", kind=TensorProto.BOOL)]
-    source = models.write(
-        tmp_path / "net.onnx",
-        [which, helper.make_node("Relu", ["z"], ["y"])],
-        inputs,
-        [models.info("y", 4, 8)],
-        weights=[numpy_helper.from_array(np.float32(9.8e7), "back")],
-    )
+    source = branching(tmp_path / "net.onnx", nodes, 8, back=np.float32(9.8e7))
     stays = tuple(f"{name}_{node}" for name in ("yes", "no") for node in ("divide", "multiply"))
-    made = fp16_model(source, tmp_path / "cache", Fp16Options(node_block_list=stays))
+    made = converted(tmp_path, source, node_block_list=stays)
     for taken in (True, False):
         feeds = {"x": X, "c": np.array(taken)}
         assert close(answer(made.path, **feeds), answer(source, **feeds))
@@ -189,51 +165,47 @@ def test_a_constant_in_a_branch_stays_for_a_node_that_stays(tmp_path) -> None:
 @pytest.mark.parametrize("is_output", [True, False])
 def test_a_model_with_constant_nodes_is_converted(tmp_path, version, is_output) -> None:
     """A Constant that is an output, or a model before IR version 4, could not be converted."""
-    nodes = [constant("k", np.full(8, 3.0)), helper.make_node("Add", ["x", "k"], ["y"], name="add")]
-    outputs = [models.info("y", 4, 8), *[models.info("k", 8)][: int(is_output)]]
-    source = models.write(
-        tmp_path / "net.onnx", nodes, [models.info("x", 4, 8)], outputs, ir=version
-    )
-    assert close(answer(fp16_model(source, tmp_path / "cache").path, x=X), X + 3)
+    nodes = [constant("k", np.full(8, 3.0)), make_node("Add", ["x", "k"], ["y"], name="add")]
+    outputs = [*ENDS[1], *[info("k", 8)][: int(is_output)]]
+    source = write(tmp_path / "net.onnx", nodes, ENDS[0], outputs, ir=version)
+    assert close(answer(converted(tmp_path, source).path, x=X), X + 3)
 
 
 def test_a_node_that_is_not_there(tmp_path) -> None:
     source = dense(tmp_path / "net.onnx")
     with pytest.raises(UsageError, match="has no node 'larges'") as caught:
-        fp16_model(source, tmp_path / "cache", Fp16Options(node_block_list=("larges",)))
+        converted(tmp_path, source, node_block_list=("larges",))
     assert "largest" in (caught.value.hint or "")
 
 
 def test_operators_that_are_not_there(tmp_path) -> None:
     """One that ONNX knows may be in another model of the suite; one spelt almost so is a slip."""
     source = dense(tmp_path / "net.onnx")
-    asked = Fp16Options(op_block_list=("Softmax", "MatMul", "Celebrate"))
-    made = fp16_model(source, tmp_path / "cache", asked)
-    (notice,) = made.notices
+    blocked = ("Softmax", "MatMul", "Celebrate")
+    (notice,) = converted(tmp_path, source, op_block_list=blocked).notices
     assert notice.code == "W-BLOCK-LIST"
     assert notice.message == (
         "net.onnx has no operator Softmax, Celebrate: op_block_list keeps nothing in FP32 by it"
     )
-    assert fp16_model(source, tmp_path / "cache", asked).notices == made.notices
-    other = Fp16Options(op_block_list=("MatMulInteger",))
-    (near,) = fp16_model(source, tmp_path / "other", other).notices
+    assert converted(tmp_path, source, op_block_list=blocked).notices == (notice,)
+    (near,) = converted(tmp_path / "other", source, op_block_list=("MatMulInteger",)).notices
     assert near.evidence["nearest"] == {"MatMulInteger": "MatMul"}
     assert "MatMulInteger (nearest: MatMul)" in near.message
-    assert fp16_model(source, tmp_path / "cache").notices == ()
+    assert converted(tmp_path, source).notices == ()
     with pytest.raises(UsageError, match="has no operator 'matmul'") as caught:
-        fp16_model(source, tmp_path / "cache", Fp16Options(op_block_list=("matmul",)))
+        converted(tmp_path, source, op_block_list=("matmul",))
     assert caught.value.hint == "did you mean MatMul?"
 
 
 def test_an_operator_without_an_fp16_form_stays(tmp_path) -> None:
     """DynamicQuantizeLinear takes FP32 alone; the converter does not know."""
     nodes = [
-        helper.make_node("Relu", ["x"], ["r"]),
-        helper.make_node("DynamicQuantizeLinear", ["r"], ["y", "scale", "zero"]),
+        make_node("Relu", ["x"], ["r"]),
+        make_node("DynamicQuantizeLinear", ["r"], ["y", "scale", "zero"]),
     ]
-    outputs = [models.info("y", 4, 8, kind=TensorProto.UINT8)]
-    source = models.write(tmp_path / "net.onnx", nodes, [models.info("x", 4, 8)], outputs)
-    made = fp16_model(source, tmp_path / "cache")
+    outputs = [info("y", 4, 8, kind=TensorProto.UINT8)]
+    source = write(tmp_path / "net.onnx", nodes, ENDS[0], outputs)
+    made = converted(tmp_path, source)
     assert made.details["nodes_in_fp32"] == 1
     assert np.abs(answer(made.path, x=X).astype(int) - answer(source, x=X)).max() <= 1
 
@@ -243,14 +215,12 @@ STEP = 0.1
 
 
 def quantised(path: Path, opset: int) -> Path:
-    scale = numpy_helper.from_array(np.array(STEP, np.float32), "scale")
-    zero = numpy_helper.from_array(np.array(0, np.int8), "zero")
     nodes = [
-        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
-        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
+        make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
     ]
-    ends = [models.info("x", 4, 8)], [models.info("y", 4, 8)]
-    return models.write(path, nodes, *ends, weights=[scale, zero], opset=opset, ir=9)
+    held = {"scale": np.float32(STEP), "zero": np.int8(0)}
+    return write(path, nodes, *ENDS, opset=opset, ir=9, **held)
 
 
 @needs_supported
@@ -259,7 +229,7 @@ def test_a_quantised_model(tmp_path) -> None:
         fp16_model(quantised(tmp_path / "old.onnx", 17), tmp_path / "cache")
     assert "opset 19" in (caught.value.hint or "")
     source = quantised(tmp_path / "new.onnx", 19)
-    made = fp16_model(source, tmp_path / "cache")
+    made = converted(tmp_path, source)
     apart = np.abs(answer(made.path, x=X).astype(np.float32) - answer(source, x=X))
     assert apart.max() < 1.1 * STEP  # half way between two steps FP16 may take the other
 
@@ -267,7 +237,7 @@ def test_a_quantised_model(tmp_path) -> None:
 def test_a_model_without_fp32(tmp_path) -> None:
     source = models.relu(tmp_path / "net.onnx", TensorProto.FLOAT16)
     with pytest.raises(UnsupportedError, match="holds no FP32"):
-        fp16_model(source, tmp_path / "cache")
+        converted(tmp_path, source)
     assert not list((tmp_path / "cache").rglob("*.onnx"))
 
 
@@ -275,7 +245,7 @@ def test_a_file_that_is_no_model(tmp_path) -> None:
     source = tmp_path / "net.onnx"
     source.write_bytes(b"not a protobuf")
     with pytest.raises(BackendError, match="not an ONNX model"):
-        fp16_model(source, tmp_path / "cache")
+        converted(tmp_path, source)
 
 
 def test_what_the_converter_raises_is_said(tmp_path, monkeypatch) -> None:
@@ -287,18 +257,17 @@ def test_what_the_converter_raises_is_said(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(float16, "convert_float_to_float16", fails)
     with pytest.raises(BackendError, match="AssertionError: twice"):
         fp16_model(dense(tmp_path / "net.onnx"), tmp_path / "cache")
-    assert list((tmp_path / "cache" / kept_models.FOLDER).iterdir()) == []
+    assert list((tmp_path / "cache" / model_files.FOLDER).iterdir()) == []
 
 
 def external(folder: Path) -> Path:
     """Weights, and the shape of a Reshape, in a file of their own."""
-    source = dense(folder / "inner.onnx", weights=[weights("w", 8, 8)])
+    source = dense(folder / "inner.onnx", shape=[2, 16])
     model = onnx.load(source)
     source.unlink()
-    model.graph.initializer.append(numpy_helper.from_array(np.array([2, 16]), "shape"))
     model.graph.node[-1].output[0] = "s"
-    model.graph.node.append(helper.make_node("Reshape", ["s", "shape"], ["y"]))
-    model.graph.output[0].CopyFrom(models.info("y", 2, 16))
+    model.graph.node.append(make_node("Reshape", ["s", "shape"], ["y"]))
+    model.graph.output[0].CopyFrom(info("y", 2, 16))
     onnx.save(model, folder.parent / "whole.onnx")
     path = folder / "net.onnx"
     onnx.save(model, path, save_as_external_data=True, location="net.data", size_threshold=0)
@@ -333,54 +302,45 @@ def folder(tmp_path) -> Path:
 
 def test_changed_weights_are_another_model(tmp_path, folder) -> None:
     source = external(folder)
-    first = fp16_model(source, tmp_path / "cache")
+    first = converted(tmp_path, source)
     data = bytearray((folder / "net.data").read_bytes())
     data[1] ^= 0x40
     (folder / "net.data").write_bytes(data)
-    assert fp16_model(source, tmp_path / "cache").key != first.key
+    assert converted(tmp_path, source).key != first.key
 
 
 def test_missing_weights(tmp_path, folder) -> None:
     source = external(folder)
     (folder / "net.data").unlink()
     with pytest.raises(BackendError, match=r"net\.data is missing"):
-        fp16_model(source, tmp_path / "cache")
+        converted(tmp_path, source)
 
 
 def test_local_functions_are_inlined(tmp_path) -> None:
-    double = helper.make_function(
-        "own", "Double", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])],
-        [helper.make_opsetid("", 17)],
-    )  # fmt: skip
-    graph = helper.make_graph(
-        [helper.make_node("Double", ["x"], ["y"], domain="own")],
-        "test",
-        [models.info("x", 4, 8)],
-        [models.info("y", 4, 8)],
-    )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
-    model = helper.make_model(graph, ir_version=8, opset_imports=opsets, functions=[double])
-    source = tmp_path / "net.onnx"
-    onnx.save(model, source)
-    assert close(answer(fp16_model(source, tmp_path / "cache").path, x=X), 2 * X)
+    opsets = [helper.make_opsetid("", 17)]
+    add = make_node("Add", ["a", "a"], ["b"])
+    double = helper.make_function("own", "Double", ["a"], ["b"], [add], opsets)
+    nodes, more = [make_node("Double", ["x"], ["y"], domain="own")], {"domains": {"own": 1}}
+    source = write(tmp_path / "net.onnx", nodes, *ENDS, functions=[double], **more)
+    assert close(answer(converted(tmp_path, source).path, x=X), 2 * X)
 
 
 def test_it_is_made_once_for_each_version(tmp_path, monkeypatch) -> None:
     source = dense(tmp_path / "net.onnx")
-    first = fp16_model(source, tmp_path / "cache")
+    first = converted(tmp_path, source)
     with monkeypatch.context() as patch:
         patch.setattr(fp16, "convert", lambda *_: pytest.fail("made again"))
-        again = fp16_model(source, tmp_path / "cache")
+        again = converted(tmp_path, source)
     assert (again.path, again.from_cache, first.from_cache) == (first.path, True, False)
     assert again.made_ms == first.made_ms
     monkeypatch.setattr(fp16, "versions_of", lambda *_: {"onnxruntime": "0.1"})
-    assert fp16_model(source, tmp_path / "cache").key != first.key
+    assert converted(tmp_path, source).key != first.key
 
 
 @pytest.mark.parametrize("spoil", ["record", "model", "cut off", "a byte"])
 def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
     source = dense(tmp_path / "net.onnx")
-    first = Path(fp16_model(source, tmp_path / "cache").path)
+    first = Path(converted(tmp_path, source).path)
     if spoil == "model":
         first.unlink()
     elif spoil == "cut off":
@@ -389,7 +349,7 @@ def test_an_entry_that_is_not_whole_is_made_anew(tmp_path, spoil) -> None:
         first.write_bytes(models.damaged(first.read_bytes()))
     else:
         (first.parent / "made.json").write_text(json.dumps({"path": 3}))
-    again = fp16_model(source, tmp_path / "cache")
+    again = converted(tmp_path, source)
     assert not again.from_cache
     assert Path(again.path).is_file()
     assert [one.name for one in first.parent.parent.iterdir()] == [first.parent.name]
@@ -408,7 +368,7 @@ def test_weights_that_are_not_what_was_kept(convnet, tmp_path, monkeypatch) -> N
 def test_one_that_came_first_is_taken(tmp_path) -> None:
     """Two processes make the same model: the second finds the first one's in its place."""
     first = Path(fp16_model(dense(tmp_path / "net.onnx"), tmp_path / "cache").path)
-    with kept_models.new_entry(first.parent, lambda: kept_models._is_whole(first.parent)) as part:
+    with model_files.new_entry(first.parent, lambda: model_files._is_whole(first.parent)) as part:
         (part / first.name).write_text("the second one's")
     assert first.read_text("latin-1") != "the second one's"
     assert [one.name for one in first.parents[1].iterdir()] == [first.parent.name]

@@ -9,22 +9,27 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from onnx.helper import make_node
 
-from enginescope.backends.onnxruntime.convert.fp16 import fp16_model
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.core.errors import BackendError, innermost_reason
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs
-from tests.backends.onnxruntime import models
 from tests.backends.onnxruntime.convert.test_fp16 import weights
+from tests.backends.onnxruntime.models import branch, info, write
 from tests.backends.onnxruntime.test_backend import QUICK
+from tests.overflowing import TENSOR, overflowing
 
 pytestmark = pytest.mark.skipif(find_spec("onnx_ir") is None, reason="needs onnx_ir")
 FLOAT = TensorProto.FLOAT
+W = weights(4, 3)
+X, Y = info("x", "N", 4), info("y", "N", 3)
+ML = {"domains": {"ai.onnx.ml": 2}}
 
 
 def constant(name: str, value: float) -> Any:
-    return numpy_helper.from_array(np.array([value], np.float32), name)
+    return onnx.numpy_helper.from_array(np.array([value], np.float32), name)
 
 
 def with_a_map(path: Path, *, scaled: bool = False) -> Path:
@@ -36,104 +41,73 @@ def with_a_map(path: Path, *, scaled: bool = False) -> Path:
     kinds = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(FLOAT, []))
     out = helper.make_value_info("z", helper.make_sequence_type_proto(kinds))
     labels = {"domain": "ai.onnx.ml", "classlabels_int64s": [0, 1, 2]}
-    scaler = helper.make_node(
-        "Scaler", ["x"], ["s"], domain="ai.onnx.ml", offset=[0.5], scale=[2.0]
-    )
+    scaling = {"domain": "ai.onnx.ml", "offset": [0.5], "scale": [2.0]}
     nodes = [
-        *([scaler] if scaled else []),
-        helper.make_node("MatMul", ["s" if scaled else "x", "w"], ["m"]),
-        helper.make_node("Softmax", ["m"], ["p"]),
-        helper.make_node("ZipMap", ["p"], ["z"], **labels),
+        *([make_node("Scaler", ["x"], ["s"], **scaling)] if scaled else []),
+        make_node("MatMul", ["s" if scaled else "x", "w"], ["m"]),
+        make_node("Softmax", ["m"], ["p"]),
+        make_node("ZipMap", ["p"], ["z"], **labels),
     ]
-    x = models.info("x", "N", 4)
-    graph = helper.make_graph(nodes, "zip", [x], [out], [weights("w", 4, 3)])
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
-    onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
-    return path
+    return write(path, nodes, [X], [out], w=W, **ML)
 
 
 def of_features(path: Path) -> Path:
     """Operators of ``ai.onnx.ml`` between two of ONNX's own."""
+    own = {"domain": "ai.onnx.ml"}
     nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"]),
-        helper.make_node("FeatureVectorizer", ["m", "x"], ["f"], domain="ai.onnx.ml",
-                         inputdimensions=[3, 4]),
-        helper.make_node("Normalizer", ["f"], ["n"], domain="ai.onnx.ml", norm="L2"),
-        helper.make_node("Mul", ["n", "two"], ["y"]),
-    ]  # fmt: skip
-    x, y = models.info("x", "N", 4), models.info("y", "N", 7)
-    graph = helper.make_graph(nodes, "features", [x], [y], [weights("w", 4, 3), constant("two", 2)])
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
-    onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
-    return path
+        make_node("MatMul", ["x", "w"], ["m"]),
+        make_node("FeatureVectorizer", ["m", "x"], ["f"], inputdimensions=[3, 4], **own),
+        make_node("Normalizer", ["f"], ["n"], norm="L2", **own),
+        make_node("Mul", ["n", "two"], ["y"]),
+    ]
+    return write(path, nodes, [X], [info("y", "N", 7)], w=W, two=np.float32([2]), **ML)
 
 
 def branches(path: Path, *, outer: bool) -> Path:
     """Two branches that both declare a weight `one`, or one of them and the graph around it."""
-    y = [models.info("t", "N", 3)]
-    then = helper.make_graph(
-        [helper.make_node("Add", ["m", "one"], ["t"])], "then", [], y, [constant("one", 1)]
-    )
+    t = info("t", "N", 3)
+    then = branch("then", [make_node("Add", ["m", "one"], ["t"])], t, constant("one", 1))
     own = [] if outer else [constant("one", 2)]
-    other = helper.make_graph([helper.make_node("Sub", ["m", "one"], ["t"])], "else", [], y, own)
+    other = branch("else", [make_node("Sub", ["m", "one"], ["t"])], t, *own)
     nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"]),
-        helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
+        make_node("MatMul", ["x", "w"], ["m"]),
+        make_node("If", ["c"], ["y"], then_branch=then, else_branch=other),
     ]
-    held = [weights("w", 4, 3), *([constant("one", 5)] if outer else [])]
-    ends = [models.info("x", "N", 4), models.info("c", kind=TensorProto.BOOL)]
-    return models.write(path, nodes, ends, [models.info("y", "N", 3)], weights=held)
+    held = [constant("one", 5)] if outer else []
+    return write(path, nodes, [X, info("c", kind=TensorProto.BOOL)], [Y], w=W, weights=held)
 
 
 def twice(path: Path) -> Path:
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"]),
-        helper.make_node("Add", ["m", "one"], ["y"]),
-    ]
-    held = [weights("w", 4, 3), constant("one", 1), constant("one", 7)]
-    ends = [models.info("x", "N", 4)], [models.info("y", "N", 3)]
-    return models.write(path, nodes, *ends, weights=held)
+    nodes = [make_node("MatMul", ["x", "w"], ["m"]), make_node("Add", ["m", "one"], ["y"])]
+    return write(path, nodes, [X], [Y], w=W, weights=[constant("one", 1), constant("one", 7)])
 
 
 def shadowing(path: Path) -> Path:
     """A loop whose body calls what it carries as the graph calls its input."""
+    going, goes_on = (info(name, kind=TensorProto.BOOL) for name in ("going", "goes_on"))
     body = helper.make_graph(
-        [
-            helper.make_node("Identity", ["going"], ["goes_on"]),
-            helper.make_node("MatMul", ["x", "w"], ["m"]),
-        ],
+        [make_node("Identity", ["going"], ["goes_on"]), make_node("MatMul", ["x", "w"], ["m"])],
         "body",
-        [
-            models.info("at", kind=TensorProto.INT64),
-            models.info("going", kind=TensorProto.BOOL),
-            models.info("x", "N", 4),
-        ],
-        [models.info("goes_on", kind=TensorProto.BOOL), models.info("m", "N", 4)],
+        [info("at", kind=TensorProto.INT64), going, X],
+        [goes_on, info("m", "N", 4)],
     )
     nodes = [
-        helper.make_node("Relu", ["x"], ["r"]),
-        helper.make_node("Loop", ["n", "yes", "r"], ["y"], body=body),
+        make_node("Relu", ["x"], ["r"]),
+        make_node("Loop", ["n", "yes", "r"], ["y"], body=body),
     ]
-    held = [
-        weights("w", 4, 4),
-        numpy_helper.from_array(np.array(2), "n"),
-        numpy_helper.from_array(np.array(True), "yes"),
-    ]
-    ends = [models.info("x", "N", 4)], [models.info("y", "N", 4)]
-    return models.write(path, nodes, *ends, weights=held)
+    return write(path, nodes, [X], [info("y", "N", 4)], w=weights(4, 4), n=2, yes=True)
 
 
 def two_outputs_of_one_name(path: Path) -> Path:
-    y = models.info("y", "N", 3)
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    ends = [models.info("x", "N", 4)], [y, y]
-    return models.write(path, nodes, *ends, weights=[weights("w", 4, 3)])
+    return write(path, [make_node("MatMul", ["x", "w"], ["y"])], [X], [Y, Y], w=W)
 
 
-def session(path: str | Path) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+def session(path: str | Path, **options: Any) -> Any:
+    made = onnxruntime.SessionOptions()
+    made.log_severity_level = 4
+    for name, value in options.items():
+        setattr(made, name, value)
+    return onnxruntime.InferenceSession(str(path), made, providers=["CPUExecutionProvider"])
 
 
 WRITTEN = {
@@ -192,6 +166,7 @@ def test_a_hint_is_given_only_if_it_can_help(text, hint, tmp_path, monkeypatch) 
     assert caught.value.hint == hint
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("model", ["convnet", "transformer"])
 def test_a_model_whose_fp16_the_runtime_removes_is_noticed(model, request, tmp_path) -> None:
     """Its CPU provider moves values in FP16, and computes little in it, on x86 nothing."""
@@ -200,10 +175,7 @@ def test_a_model_whose_fp16_the_runtime_removes_is_noticed(model, request, tmp_p
     (run,) = run_jobs(jobs, lambda _: None)
     notes = {one.code: one for one in run.notices}
     optimized = tmp_path / "optimized.onnx"
-    options = onnxruntime.SessionOptions()
-    options.optimized_model_filepath = str(optimized)
-    made = run.preparation.made[-1].path
-    onnxruntime.InferenceSession(made, options, providers=["CPUExecutionProvider"])
+    session(run.preparation.made[-1].path, optimized_model_filepath=str(optimized))
     graph = onnx.load(optimized).graph
     half = {one.name for one in graph.value_info if one.type.tensor_type.elem_type == 10}
     half |= {one.name for one in graph.initializer if one.data_type == 10}
@@ -214,18 +186,59 @@ def test_a_model_whose_fp16_the_runtime_removes_is_noticed(model, request, tmp_p
         assert "computation is FP32" in notes["W-NOT-FP16"].message
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(("key", "value"), [("offset", "-8"), ("length", "-4"), ("offset", "x")])
 def test_an_unsound_place_of_external_weights_is_said(key, value, tmp_path) -> None:
-    held = onnx.TensorProto(name="w", data_type=FLOAT, dims=[4, 3], data_location=1)
+    held = TensorProto(name="w", data_type=FLOAT, dims=[4, 3], data_location=1)
     for name, text in {"location": "w.bin", "offset": "0", "length": "48", key: value}.items():
         held.external_data.add(key=name, value=text)
     (tmp_path / "w.bin").write_bytes(bytes(48))
-    ends = [models.info("x", 2, 4)], [models.info("y", 2, 3)]
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", *ends, [held])
-    source = tmp_path / "net.onnx"
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), source)
+    node = make_node("MatMul", ["x", "w"], ["y"])
+    source = write(
+        tmp_path / "net.onnx", [node], [info("x", 2, 4)], [info("y", 2, 3)], weights=[held]
+    )
     (run,) = run_jobs(make_jobs([source], ["ort-cpu:fp16"], QUICK), lambda _: None)
     assert run.outcome.kind.value == "failed"
     assert "external data of weight w" in (run.outcome.message or "")
     assert run.outcome.hint == "export the model again, or fetch it again"
+
+
+#: What stays in FP32 hands on FP32.
+KEPT = Fp16Options(node_block_list=("loud", "pool", "scale"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_that_fp16_cannot_hold_go_from_one_kept_node_to_the_next(tmp_path) -> None:
+    model = overflowing(tmp_path / "net.onnx", by_constant=True)
+    made = onnx.load(fp16_model(model, tmp_path / "cache", KEPT).path)
+    readers = {one.name: one for one in made.graph.node}
+    assert readers["loud"].output[0] == readers["pool"].input[0]
+    assert readers["pool"].output[0] == readers["scale"].input[0]
+    # and where the kept nodes end a cast is still there
+    casts = {one.input[0]: one for one in made.graph.node if one.op_type == "Cast"}
+    assert casts[readers["scale"].output[0]].attribute[0].i == onnx.TensorProto.FLOAT16
+    x = np.random.default_rng(0).uniform(-1, 1, (1, 8, 32, 32)).astype(np.float32)
+    wanted, found, spoilt = (
+        session(path).run(None, {"x": x})[0]
+        for path in (
+            model,
+            fp16_model(model, tmp_path / "cache", KEPT).path,
+            fp16_model(model, tmp_path / "cache").path,
+        )
+    )
+    np.testing.assert_allclose(found, wanted, atol=5e-3 * float(wanted.std()), rtol=5e-3)
+    assert float(np.abs(spoilt - wanted).max()) > 0.5 * float(wanted.std())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_output_between_two_kept_nodes_is_still_given(tmp_path) -> None:
+    path = overflowing(tmp_path / "net.onnx", by_constant=True)
+    model = onnx.load(path)
+    model.graph.output.append(onnx.ValueInfoProto(name=TENSOR))
+    model.graph.output[-1].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    onnx.save(model, path)
+    made = fp16_model(path, tmp_path / "cache", KEPT).path
+    x = np.zeros((1, 8, 32, 32), np.float32)
+    opened = session(made)
+    assert [one.name for one in opened.get_outputs()] == ["y", TENSOR]
+    assert opened.run(None, {"x": x})[1].dtype == np.float32

@@ -1,6 +1,9 @@
 """A provider that is not there says which wheel or library would bring it."""
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import onnxruntime
@@ -12,41 +15,38 @@ from enginescope.backends.onnxruntime.providers.providers import CUDA, TENSORRT_
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.records.run.job import Mode
-from enginescope.records.run.run import OutcomeKind
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import check_demands, make_jobs
 from enginescope.runner.session import run_jobs
 from tests.backends.onnxruntime import models
 from tests.backends.onnxruntime.test_backend import QUICK
+from tests.wheels import unpacked
 
 OPENVINO = provider_called("OpenVINOExecutionProvider")
+ONE_PACKAGE = (
+    "pip uninstall -y onnxruntime; pip install onnxruntime-gpu: the wheels share one package, so "
+    "only one of them can be installed"
+)
+LAST_WINS = (
+    "onnxruntime-gpu and onnxruntime are both installed into one package and the last one wins: "
+    "pip uninstall -y onnxruntime-gpu onnxruntime; pip install onnxruntime-gpu"
+)
+RTX_WHEEL = "pip install 'onnxruntime>=1.24' onnxruntime-ep-nv-tensorrt-rtx"
+
+
+def ran(folder: Path, cell: str, **more: object) -> Run:
+    jobs = make_jobs([models.relu(folder / "m.onnx")], [cell], QUICK, **more)
+    (run,) = run_jobs(jobs, lambda _: None)
+    return run
 
 
 @pytest.mark.parametrize(
     ("wheels", "provider", "hint"),
     [
-        (
-            ("onnxruntime",),
-            CUDA,
-            (
-                "pip uninstall -y onnxruntime; pip install onnxruntime-gpu: the wheels share one "
-                "package, so only one of them can be installed"
-            ),
-        ),
+        (("onnxruntime",), CUDA, ONE_PACKAGE),
         ((), CUDA, "pip install onnxruntime-gpu"),
-        (
-            ("onnxruntime", "onnxruntime-gpu"),
-            CUDA,
-            (
-                "onnxruntime-gpu and onnxruntime are both installed into one package and the "
-                "last one wins: pip uninstall -y onnxruntime-gpu onnxruntime; "
-                "pip install onnxruntime-gpu"
-            ),
-        ),
-        (
-            ("onnxruntime",),
-            TENSORRT_RTX,
-            "pip install 'onnxruntime>=1.24' onnxruntime-ep-nv-tensorrt-rtx",
-        ),
+        (("onnxruntime", "onnxruntime-gpu"), CUDA, LAST_WINS),
+        (("onnxruntime",), TENSORRT_RTX, RTX_WHEEL),
         (("onnxruntime-gpu",), OPENVINO, "pip install onnxruntime-openvino"),
         (("onnxruntime",), provider_called("XExecutionProvider"), "plugin=LIBRARY"),
     ],
@@ -90,12 +90,10 @@ def test_the_library_is_found_by_loading(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["cpu", "CPU", "cpuexecutionprovider"])
 def test_a_name_that_is_nearly_one_that_is_there(name) -> None:
-    ort = SimpleNamespace(
-        __version__="1.31.1", get_available_providers=lambda: ["CPUExecutionProvider"]
-    )
-    assert providers.not_built_in(ort, provider_called(name)).hint == (
-        "did you mean ort:CPUExecutionProvider?"
-    )
+    there = ["CPUExecutionProvider"]
+    ort = SimpleNamespace(__version__="1.31.1", get_available_providers=lambda: there)
+    near = providers.not_built_in(ort, provider_called(name))
+    assert near.hint == "did you mean ort:CPUExecutionProvider?"
     other = providers.not_built_in(ort, provider_called("OpenVINOExecutionProvider"))
     assert "onnxruntime-openvino" in (other.hint or "")
 
@@ -106,14 +104,12 @@ def test_a_name_that_is_nearly_one_that_is_there(name) -> None:
 def test_every_such_cell_is_unsupported(tmp_path, cell) -> None:
     if len(onnxruntime.get_available_providers()) > 2:
         pytest.skip("this onnxruntime has more providers")
-    cache = tmp_path / "cache"
-    jobs = make_jobs([models.relu(tmp_path / "m.onnx")], [cell], QUICK, engine_cache=cache)
-    (run,) = run_jobs(jobs, lambda _: None)
+    run = ran(tmp_path, cell, engine_cache=tmp_path / "cache")
     assert run.outcome.kind is OutcomeKind.UNSUPPORTED
     assert "is not in this ONNX Runtime" in (run.outcome.message or "")
     assert run.outcome.hint
     assert run.samples == ()
-    assert not (cache / "converted").exists()  # nothing is converted for nobody
+    assert not (tmp_path / "cache" / "converted").exists()  # nothing is converted for nobody
 
 
 @pytest.fixture
@@ -121,10 +117,8 @@ def plugged(monkeypatch, tmp_path):
     """A runtime that takes libraries, and a wheel that has one."""
     library = tmp_path / "libmine.so"
     library.write_bytes(b"")
-    wheel = SimpleNamespace(
-        get_ep_name=lambda: TENSORRT_RTX.name, get_library_path=lambda: str(library)
-    )
-    monkeypatch.setitem(sys.modules, "onnxruntime_ep_nv_tensorrt_rtx", wheel)
+    names = {"get_ep_name": lambda: TENSORRT_RTX.name, "get_library_path": lambda: str(library)}
+    monkeypatch.setitem(sys.modules, "onnxruntime_ep_nv_tensorrt_rtx", SimpleNamespace(**names))
     installed = SimpleNamespace(metadata={"Name": "onnxruntime-ep-nv-tensorrt-rtx-cu13"})
     monkeypatch.setattr(providers.metadata, "distributions", lambda: [installed])
     monkeypatch.setattr(providers, "_registered", {})
@@ -156,12 +150,8 @@ def test_a_plugin_without_a_device(plugged) -> None:
 def incompatible(mask: int, notes: str | None):
     """ONNX Runtime's native module with one GPU that a provider does not take."""
     gpu = SimpleNamespace(type=SimpleNamespace(name="GPU"), vendor="NVIDIA")
-    members = {
-        "NONE": SimpleNamespace(value=0),
-        "DRIVER_INCOMPATIBLE": SimpleNamespace(value=1),
-        "DEVICE_INCOMPATIBLE": SimpleNamespace(value=2),
-        "UNKNOWN": SimpleNamespace(value=-(1 << 31)),
-    }
+    values = {"NONE": 0, "DRIVER_INCOMPATIBLE": 1, "DEVICE_INCOMPATIBLE": 2, "UNKNOWN": -(1 << 31)}
+    members = {name: SimpleNamespace(value=value) for name, value in values.items()}
 
     def details(name: str, device: object) -> dict[str, object]:
         if name != TENSORRT_RTX.name:
@@ -229,16 +219,13 @@ def test_the_installed_runtime_has_the_functions() -> None:
     assert providers.incompatibilities(ort, providers.CPU_NAME) == ()
 
 
-def test_a_plugin_that_does_not_load(plugged) -> None:
+def test_a_plugin_that_does_not_load_or_that_an_older_runtime_takes_not(plugged) -> None:
     def fails(*_: str) -> None:
         raise RuntimeError("libcudart.so.13: cannot open shared object file")
 
     plugged.ort.register_execution_provider_library = fails
     with pytest.raises(UnsupportedError, match=r"did not start.*libcudart"):
         providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
-
-
-def test_an_older_runtime_takes_no_plugins(plugged) -> None:
     del plugged.ort.register_execution_provider_library
     with pytest.raises(UnsupportedError, match="takes no provider libraries"):
         providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
@@ -260,10 +247,7 @@ def test_a_file_that_is_no_library_is_unsupported(tmp_path) -> None:
     """Through the real registration, in a worker."""
     library = tmp_path / "libmine.so"
     library.write_bytes(b"not a library")
-    jobs = make_jobs(
-        [models.relu(tmp_path / "m.onnx")], [f"ort:MyProvider?plugin={library}"], QUICK
-    )
-    (run,) = run_jobs(jobs, lambda _: None)
+    run = ran(tmp_path, f"ort:MyProvider?plugin={library}")
     assert run.outcome.kind is OutcomeKind.UNSUPPORTED
     assert "MyProvider did not start" in (run.outcome.message or "")
 
@@ -279,3 +263,38 @@ def test_what_a_conversion_needs_is_said_before_it_starts(monkeypatch, text, pac
     assert "enginescope[convert]" in (caught.value.hint or "")
     for other in ("ort-cpu", "ort-trt:fp16"):
         check_demands(parse_backend(other), Mode())
+
+
+def test_what_a_library_writes_need_not_be_utf8(tmp_path, monkeypatch) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nprintf 'caf\\351: no device\\n' >&2\nexit 3\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert placement.probe_failure("CUDAExecutionProvider") == "caf\ufffd: no device"
+
+
+def test_neither_home_nor_temporary_folder_is_written_to(tmp_path) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    environment.pop("XDG_CACHE_HOME", None)
+    code = "import enginescope.backends.onnxruntime.backend, onnxruntime"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert [one for one in tmp_path.rglob("*") if one.is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["ort-cuda", "ort-trt"])
+def test_missing_gpu_libraries_are_unsupported(tmp_path, monkeypatch, backend) -> None:
+    if Path("/dev/nvidia0").exists():
+        pytest.skip("this machine has an NVIDIA GPU")
+    gpu_wheel = unpacked("onnxruntime-gpu", large=True)
+    inherited = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(gpu_wheel), inherited]))
+    run = ran(tmp_path, backend)
+    assert run.outcome.kind is OutcomeKind.UNSUPPORTED
+    assert "did not start" in (run.outcome.message or "")
+    assert (run.samples, run.profile) == ((), None)
+    assert run.environment.versions["onnxruntime-gpu"]
