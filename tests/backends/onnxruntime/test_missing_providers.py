@@ -101,6 +101,7 @@ def test_a_name_that_is_nearly_one_that_is_there(name) -> None:
 @pytest.mark.parametrize(
     "cell", ["ort-cuda", "ort-cuda:fp16", "ort-trt:fp16", "ort-trt-rtx", "ort:XExecutionProvider"]
 )
+@pytest.mark.usefixtures("in_process")
 def test_every_such_cell_is_unsupported(tmp_path, cell) -> None:
     if len(onnxruntime.get_available_providers()) > 2:
         pytest.skip("this onnxruntime has more providers")
