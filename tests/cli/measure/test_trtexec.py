@@ -279,9 +279,13 @@ def test_a_usage_error_is_2_and_no_run(device, capsys, flags, message) -> None:
 
 def test_the_order_of_lines_holds_where_both_streams_go_to_one_file(tmp_path) -> None:
     path = tmp_path / "log"
-    with path.open("w") as out, os.fdopen(os.dup(out.fileno()), "w", buffering=1) as err:
-        with redirect_stdout(out), redirect_stderr(err):
-            trtexec.say([Line("I", "first"), Line("W", "second"), Line("I", "third")])
+    with (
+        path.open("w") as out,
+        os.fdopen(os.dup(out.fileno()), "w", buffering=1) as err,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        trtexec.say([Line("I", "first"), Line("W", "second"), Line("I", "third")])
     words = [line.split()[-1] for line in path.read_text().splitlines()]
     assert words == ["first", "second", "third"]
 
