@@ -14,6 +14,7 @@ EVENTS = [
     {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9, "args": {}},
 ] * 3
 
+
 def record(start_ms: float, compute_ms: float, **more: float) -> dict[str, Any]:
     end = start_ms + compute_ms
     return {

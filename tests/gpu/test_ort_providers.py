@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.onnxruntime.providers.providers import NAMED
@@ -139,8 +139,7 @@ def reduced(path: Path, width: int) -> Path:
         helper.make_node("Mul", ["x", "x"], ["squared"], name="square"),
         helper.make_node("ReduceSum", ["squared"], ["y"], name="sum", keepdims=1),
     ]
-    x, y = models.info("x", 2, width), models.info("y", 1, 1)
-    return models.write(path, nodes, [x], [y])
+    return models.write(path, nodes, [models.info("x", 2, width)], [models.info("y", 1, 1)])
 
 
 @every

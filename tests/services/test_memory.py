@@ -1,9 +1,8 @@
 from pathlib import Path
 
-import numpy as np
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Workload
@@ -32,7 +31,7 @@ def planted(path: Path) -> Path:
         ],
         [info("x", "batch", MIB // 4)],
         [info("y", "batch", MIB // 4)],
-        weights=[numpy_helper.from_array(np.array([64, 1], np.int64), "rows")],
+        rows=[64, 1],
     )
 
 

@@ -1,7 +1,6 @@
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from enginescope.records.run.job import Job, StopRule, Subject, WarmUp, Workload
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.onnxruntime import models
+from tests.backends.onnxruntime.gpu_runtime import CUDA, TENSORRT, GpuRuntime
 
 QUICK = Workload(warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=15))
 VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
@@ -229,49 +229,17 @@ def test_a_provider_that_this_wheel_lacks(tmp_path, backend) -> None:
     assert not backend.availability().usable
 
 
-class SilentFallback:
-    """ONNX Runtime as it behaves where CUDA is built in and its libraries are missing."""
-
-    __version__ = onnxruntime.__version__
-    SessionOptions = onnxruntime.SessionOptions
-    OrtValue = onnxruntime.OrtValue
-
-    def __init__(self, placement: dict[str, int] | None = None, active: str = "CPU") -> None:
-        self._placement = placement
-        self._active = active
-
-    @staticmethod
-    def get_available_providers() -> list[str]:
-        return ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
-
-    def InferenceSession(self, path, options, providers, enable_fallback):  # noqa: N802
-        assert enable_fallback == 0
-        real = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        node = SimpleNamespace(name="", op_type="Relu", domain="")
-        shares = [
-            SimpleNamespace(ep_name=name, get_nodes=lambda n=count: [node] * n)
-            for name, count in (self._placement or {}).items()
-        ]
-        return SimpleNamespace(
-            get_providers=lambda: [f"{self._active}ExecutionProvider", "CPUExecutionProvider"],
-            get_provider_graph_assignment_info=lambda: shares,
-            get_inputs=real.get_inputs,
-            get_outputs=real.get_outputs,
-        )
-
-
-@pytest.mark.parametrize("provider", ["CUDAExecutionProvider", "TensorrtExecutionProvider"])
+@pytest.mark.parametrize("provider", [CUDA, TENSORRT])
 def test_a_silent_fallback_is_unsupported_never_a_latency(tmp_path, monkeypatch, provider) -> None:
-    monkeypatch.setitem(sys.modules, "onnxruntime", SilentFallback())
+    monkeypatch.setitem(sys.modules, "onnxruntime", GpuRuntime(without=(provider,)))
     backend = OrtBackend(NAMED[provider])
     with pytest.raises(UnsupportedError, match="fell back to CPUExecutionProvider"):
         measured(models.relu(tmp_path / "m.onnx"), backend=backend)
 
 
 def test_a_provider_that_takes_no_node_is_unsupported(tmp_path, monkeypatch) -> None:
-    fake = SilentFallback({"CPUExecutionProvider": 7}, active="CUDA")
-    monkeypatch.setitem(sys.modules, "onnxruntime", fake)
-    with pytest.raises(UnsupportedError, match=r"took no node.*CPUExecutionProvider 7"):
+    monkeypatch.setitem(sys.modules, "onnxruntime", GpuRuntime(leaves=("Relu",)))
+    with pytest.raises(UnsupportedError, match=r"took no node.*CPUExecutionProvider 1"):
         measured(models.relu(tmp_path / "m.onnx"), backend=cuda())
 
 
