@@ -5,6 +5,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import (
     decode_text,
+    end_of_value,
     finite_number,
     lists_within,
     read_json,
@@ -90,6 +91,10 @@ def test_the_error_names_the_place() -> None:
         read_json(b'{\n\n  "a" oops', "plan.json")
     assert str(caught.value).startswith("plan.json at line 3, byte ")
     assert caught.value.hint == "expected valid JSON"
+    with pytest.raises(FormatError, match="a second JSON value begins there") as caught:
+        read_json(b"[1] [[2]]", "x")
+    assert "a run of its own" in (caught.value.hint or "")
+    assert end_of_value("[1}", 0) == 2
 
 
 @pytest.mark.parametrize(

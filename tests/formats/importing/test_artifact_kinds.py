@@ -57,6 +57,9 @@ def test_other_files(data) -> None:
 def test_json_that_cannot_be_read() -> None:
     (found,) = recognise(b"{oops", "x")
     assert found.reason.startswith("not readable as JSON")
+    plan = json.dumps(plans.tensorrt_8_4())
+    (found,) = recognise(f"# Plan\n{{oops}}\n{plan}\n".encode(), "x.md")
+    assert found.kind is ArtifactKind.PLAN
 
 
 @pytest.mark.parametrize(
