@@ -30,13 +30,13 @@ def nvml_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvml, "probe_devices", probe_devices)
 
 
-def timed(engine, rule: TelemetryRule, **options: str):
-    one = job(engine, options=options, workload=workload(stop=StopRule(duration_ms=500)))
-    return measured(replace(one, telemetry=rule))
+def timed(engine, rule: TelemetryRule, duration_ms: float = 20.0, **options: str):
+    asked = workload(stop=StopRule(duration_ms=duration_ms))
+    return measured(replace(job(engine, options=options, workload=asked), telemetry=rule))
 
 
 def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
-    found = timed(engine, FULL)
+    found = timed(engine, FULL, 500.0)
     gpu = found.gpu
     span = gpu.span("load")
     assert span == replace(gpu.span("timed"), kind="load")
@@ -56,7 +56,7 @@ def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
 
 
 def test_usually_only_the_clock_is_read(tool, engine, nvml_stand_in) -> None:
-    found = timed(engine, TelemetryRule())
+    found = timed(engine, TelemetryRule(), 500.0)
     assert found.gpu.series is None
     assert clock_around(found.gpu.timed) is not None
     assert "power_w" not in {one.name for one in found.gpu.timed.channels}
