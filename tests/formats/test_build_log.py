@@ -101,11 +101,18 @@ def test_a_second_list_of_layers_repeats_the_first() -> None:
     assert len(story_of(log).layers) == 3
 
 
-def test_lines_that_only_begin_as_layers_and_dimensions_that_are_none() -> None:
+def test_lines_that_only_begin_as_known_ones_and_dimensions_that_are_none() -> None:
     odd = "Layer(Constant) and more\nName: a, LayerType: b, and more\n"
     odd += "Layer(Shuffle): s, Tactic: 0x5, a (Float[1,n]) -> b (Half[4])\n"
     (layer,) = story_of(build_logs.prefixed(f"Engine Layer Information:\n{odd}")).layers
     assert (layer.name, layer.inputs[0].shape, layer.outputs[0].shape) == ("s", None, (4,))
+    odd = "Layer: x Scratch Memory: 1\nFusing a\nConvert layer type of fc\n"
+    odd += "".join(f"{mark * 15} and more\n" for mark in "=*->")
+    timed = "--------------- Timing Runner: s (Shuffle)\nTactic: 0x1 Time: 0.5\n"
+    story = story_of(build_logs.prefixed(odd + timed))
+    assert (story.layer_memory, story.changes) == ((), ())
+    (block,) = story.tuned
+    assert (block.name, block.combinations[0].trials[0].runner) == ("s", "Shuffle")
 
 
 def test_memory_stages_seconds_and_cache() -> None:

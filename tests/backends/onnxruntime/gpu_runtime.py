@@ -119,7 +119,7 @@ class _Session:
         return [*self._names, CPU]
 
     def _place(self, operator: str) -> str:
-        return CPU if operator in self._owner.leaves else self._names[0]
+        return CPU if operator in self._owner.leaves else self.get_providers()[0]
 
     def _assignment(self) -> list[Any]:
         parts = []

@@ -231,7 +231,7 @@ def test_a_provider_that_this_wheel_lacks(tmp_path, backend) -> None:
 
 @pytest.mark.parametrize("provider", [CUDA, TENSORRT])
 def test_a_silent_fallback_is_unsupported_never_a_latency(tmp_path, monkeypatch, provider) -> None:
-    monkeypatch.setitem(sys.modules, "onnxruntime", GpuRuntime(without=(provider,)))
+    monkeypatch.setitem(sys.modules, "onnxruntime", GpuRuntime(without=(CUDA, TENSORRT)))
     backend = OrtBackend(NAMED[provider])
     with pytest.raises(UnsupportedError, match="fell back to CPUExecutionProvider"):
         measured(models.relu(tmp_path / "m.onnx"), backend=backend)

@@ -98,7 +98,8 @@ def test_profile_of_versions_without_a_median() -> None:
     [("8601", "8.6.1"), ("8204", "8.2.4"), ("101600", "10.16.0"), ("110100", "11.1.0")],
 )
 def test_version_of_the_first_line(digits, version) -> None:
-    report = read(f"&&&& RUNNING TensorRT.trtexec [TensorRT v{digits}] # trtexec --a=b c\n").report
+    line = f"&&&& RUNNING TensorRT.trtexec [TensorRT v{digits}] # trtexec --a=b c\n"
+    report = read(f"&&&& of a wrapper\n{line}").report
     assert report.tool_version == version
     assert report.command == "trtexec --a=b c"
 
