@@ -65,14 +65,14 @@ FAULTS = {
     "half bytes are no bytes": f"{TENSOR}::test_bytes_of_tensors_layouts_and_weights",
     "reuse is drawn as a cycle": f"{GRAPH}::test_a_region_written_again_has_a_node_per_use",
     "versions compared as texts": (
-        "compat/trtexec/test_version.py::test_versions_compare_as_numbers"
+        "compat/trtexec/test_arguments.py::test_versions_compare_as_numbers"
     ),
     "drawing alone: UnboundLocalError": (
         "cli/plans/test_explore_asked.py::test_every_colouring_has_its_legend"
     ),
     "values cut at a colon": "formats/trtexec/test_trtexec_log.py::test_values_are_kept_whole",
     "which statistic is which": (
-        "formats/trex/test_trex_metadata.py::test_performance_up_to_8_4_has_one_percentile"
+        "formats/test_trex_metadata.py::test_performance_up_to_8_4_has_one_percentile"
     ),
     "times of profile 0 alone": f"{VIEW}::test_one_optimisation_profile_of_several",
     "tactics of tensor cores that its pattern misses": (
