@@ -22,7 +22,7 @@ JOINED = f"{TABLE}::test_layers_and_times_are_joined_by_name_and_occurrence"
 GRAPH = "analysis/graph/test_plan_graph.py"
 VIEW = "analysis/plans/test_plan_view.py"
 GOLDENS = "trex/test_goldens.py"
-TENSOR = "records/test_tensor.py"
+TENSOR = "records/test_records.py"
 
 #: trex's test -> ours.
 ITS_TESTS = {
