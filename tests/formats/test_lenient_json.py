@@ -91,8 +91,8 @@ def test_the_error_names_the_place() -> None:
         read_json(b'{\n\n  "a" oops', "plan.json")
     assert str(caught.value).startswith("plan.json at line 3, byte ")
     assert caught.value.hint == "expected valid JSON"
-    with pytest.raises(FormatError, match="a second JSON value begins there") as caught:
-        read_json(b"[1] [[2]]", "x")
+    with pytest.raises(FormatError, match="at byte 9: a second JSON value begins there") as caught:
+        read_json(b'{"a": 1} {"b": 2}', "x")
     assert "a run of its own" in (caught.value.hint or "")
     assert end_of_value("[1}", 0) == 2
 

@@ -130,9 +130,9 @@ def _with_repairs(
 
 
 def _whole_elements(data: bytes, end: int, source: str, why: str) -> Any:
-    line = data.count(b"\n", 0, end) + 1
+    end -= "trailing" in why  # msgspec tells the byte after it
+    line, rest = data.count(b"\n", 0, end) + 1, data[end:].lstrip(b" \t\r\n,")
     failure = FormatError(source, where=f"line {line}, byte {end}", why=why, expected="valid JSON")
-    rest = data[end:].lstrip(b" \t\r\n,")
     if "trailing" in why and rest[:1] in (b"{", b"["):
         why, expected = "a second JSON value begins there", "one JSON value"
         hint = "enginescope import reads each value as a run of its own"
