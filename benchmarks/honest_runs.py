@@ -15,7 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.honest.models import MODELS, RealModel
+from benchmarks.real_models import MODELS
+from tests.honest.models import RealModel
 from tests.honest.runs import honest_runs, judged, rounded_runs, run
 
 

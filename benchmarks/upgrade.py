@@ -31,7 +31,7 @@ from time import sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.honest.models import MODELS
+from benchmarks.real_models import MODELS
 
 from enginescope.runner.inputs.sample_models import sample_models
 

@@ -24,10 +24,10 @@ import onnx
 import onnx.version_converter
 import onnxruntime
 from benchmarks.engine_trial.models import Feeds, write_samples
+from benchmarks.real_models import photographs, speech, without_quantization
 from PIL import Image, ImageDraw
 from tests.conftest import SHARED
-from tests.honest.inputs import line, photographs, speech
-from tests.honest.models import without_quantization
+from tests.honest.models import line
 
 _OPSET = 13  # scales of channels need it
 _TEXTS = (
