@@ -7,27 +7,28 @@ import numpy as np
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import OutputReason, SideDiff
-from enginescope.analysis.errors.output_tolerance import Tolerance, tolerance_named
+from enginescope.analysis.errors.output_tolerance import (
+    Tolerance,
+    ToleranceOption,
+    ToleranceRequest,
+    tolerance_for,
+    tolerance_named,
+)
+from enginescope.core.record import replace
+from enginescope.formats.tensors.tensor_files import tensor_of
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
-_TYPES = {
-    "float64": DataType.FP64,
-    "float32": DataType.FP32,
-    "float16": DataType.FP16,
-    "int64": DataType.INT64,
-    "int32": DataType.INT32,
-    "int8": DataType.INT8,
-    "uint8": DataType.UINT8,
-    "bool": DataType.BOOL,
-    "complex64": DataType.COMPLEX64,
-}
-
 
 def tensor(values: Any, name: str = "y", dtype: DataType | None = None) -> TensorValues:
-    array = np.asarray(values)
-    kind = dtype or _TYPES.get(array.dtype.name, DataType.STRING)
-    return TensorValues(name=name, dtype=kind, shape=array.shape, data=array)
+    found = tensor_of(name, np.asarray(values))
+    return found if dtype is None else replace(found, dtype=dtype)
+
+
+def limits(row: str = "fp32", **values: float) -> Tolerance:
+    """Return a row with a user's own `rtol`, `atol` or `mismatch_pct`."""
+    request = {name: (ToleranceOption(output=None, value=v),) for name, v in values.items()}
+    return tolerance_for("y", tolerance_named(row), ToleranceRequest(**request))
 
 
 def side(
@@ -42,8 +43,8 @@ def side(
     Args:
         orders: The samples of the rounded reference, for each way to round.
     """
-    limits = tolerance_named(tolerance) if isinstance(tolerance, str) else tolerance
-    comparison = SideComparison("B", lambda _: limits, allow_nothing=allow_nothing)
+    row = tolerance_named(tolerance) if isinstance(tolerance, str) else tolerance
+    comparison = SideComparison("B", lambda _: row, allow_nothing=allow_nothing)
     for at, every in enumerate(zip(reference, candidate, *orders, strict=True)):
         a, b, *rounded = map(_outputs, every)
         comparison.add(at, f"sample {at}", a, b, rounded)
@@ -53,6 +54,14 @@ def side(
 def _outputs(answer: Any) -> list[TensorValues]:
     several = answer if isinstance(answer, tuple) else (answer,)
     return [one if isinstance(one, TensorValues) else tensor(one) for one in several]
+
+
+def scored(task: Any, *pairs: tuple[Any, Any], is_reference: bool = False) -> Any:
+    """Return the score of outputs against targets, or against the outputs of a reference."""
+    scorer = task.against_reference() if is_reference else task.against_targets()
+    for values, target in pairs:
+        scorer.add((tensor(values),), (tensor(target),) if is_reference else target)
+    return scorer.result()
 
 
 def codes(found: SideDiff) -> set[str]:

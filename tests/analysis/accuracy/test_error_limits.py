@@ -118,14 +118,6 @@ def test_each_channel_has_its_own_scale_unless_it_shares_a_population() -> None:
     assert limits.scale == pytest.approx([together, 1])
 
 
-@pytest.mark.parametrize(
-    ("gap", "count", "several"), [(9, 3, False), (9, 4, True), (7.9, 400, False)]
-)
-def test_a_gap_that_chance_does_not_leave_parts_populations(gap, count, several) -> None:
-    _, group = populations(channels(wave(count), gap * wave(count)))
-    assert bool(group.max() > 0) is several
-
-
 def test_a_channel_of_zeros_and_one_of_noise_have_their_limits() -> None:
     limits = channel_limits(channels(np.zeros(100), wave(100), 500 * wave(100)), INT8)
     assert limits.scale[0] == pytest.approx(1)
@@ -165,18 +157,14 @@ def one_of(count: int, value: float, others: float = 0.0) -> Any:
     return np.append(np.full(count - 1, others), value)
 
 
-@pytest.mark.parametrize(
-    "values", [one_of(100, 100.0), one_of(100, 0.0, 100.0), one_of(100, -100.0)]
-)
-def test_a_peak_may_be_a_quarter_of_the_distance_from_the_mean(values) -> None:
+def test_a_peak_may_be_a_quarter_of_the_distance_from_the_mean_on_either_side() -> None:
     """The farthest value is 99 from the mean, and the spread is 9.95."""
-    resolution = 100 * FP16.resolution
-    assert whole(values, FP16).peak == pytest.approx(0.25 * 99 / 4 + resolution)
-
-
-@pytest.mark.parametrize(("sign", "size"), [(1, 1001), (-1, 1001)])
-def test_values_far_from_0_round_at_their_size_on_either_side(sign, size) -> None:
-    assert whole(sign * (1000 + wave(100)), FP32).rmse == pytest.approx(size * FP32.resolution / 2)
+    for values in (one_of(100, 100.0), one_of(100, 0.0, 100.0), one_of(100, -100.0)):
+        limit = 0.25 * 99 / 4 + 100 * FP16.resolution
+        assert whole(values, FP16).peak == pytest.approx(limit), values
+    for sign in (1, -1):  # values far from 0 round at their size
+        far = whole(sign * (1000 + wave(100)), FP32)
+        assert far.rmse == pytest.approx(1001 * FP32.resolution / 2), sign
 
 
 @pytest.mark.parametrize(("high", "excused"), [(1.0, 0.01), (1.5, CEILING * 0.015)])
@@ -249,6 +237,9 @@ def test_a_channel_near_0_has_the_scale_of_its_variation_and_populations_are_num
     assert scale == pytest.approx([norms[0], norms[1], norms[0]])
     scale, _ = populations(of_samples(8, 10, 20, 0.1))  # eight elements a sample show the scale
     assert scale == pytest.approx(norms)
+    for gap, count, several in ((9, 3, False), (9, 4, True), (7.9, 400, False)):
+        _, group = populations(channels(wave(count), gap * wave(count)))
+        assert bool(group.max() > 0) is several, (gap, count)
     # A gap of 9 needs four elements below it that belong to no smaller population.
     small = [wave(2)] * 4
     _, group = populations(channels(81 * wave(2), *small, 9 * wave(2)))
@@ -271,11 +262,5 @@ def test_channels_are_named_by_runs_and_errors_beside_the_noise_or_the_scale() -
     assert _ratio("RMSE", 4.0, 1.0, 0.0, 0.0, FP16) == "RMSE is 4 where the reference is 0"
     wanted = "RMSE is 0.5 of the reference's scale, at most 0.125 wanted"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.0, FP16) == wanted
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.5, "0.5"), (0.9999, "0.9999"), (0.99, "0.99"), (1.0, "1"), (1234.5, "1.23e+03")],
-)
-def test_figures_have_three_digits_but_those_near_one(value, text) -> None:
-    assert _digits(value) == text
+    digits = {0.5: "0.5", 0.9999: "0.9999", 0.99: "0.99", 1.0: "1", 1234.5: "1.23e+03"}
+    assert {value: _digits(value) for value in digits} == digits

@@ -15,61 +15,29 @@ from enginescope.analysis.errors.output_tolerance import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.records.tensor import DataType, Tensor
-from tests.analysis.answers import codes, side
+from tests.analysis.answers import codes, limits, side
 
-SHIPPED = tuple(TOLERANCES)
 #: What rounding in each precision costs a deep network: RMSE ÷ spread, as measured or above it.
 HONEST = {"fp32": 3e-6, "tf32": 4e-3, "fp16": 4e-3, "bf16": 0.03, "int8": 0.11, "fp8": 0.1}
 
 
-def scores(samples: int = 4, shape=(1, 1000), offset: float = 0.0, seed: int = 0):
+def scores(samples: int = 4, shape=(1, 1000)):
     """Outputs that resemble each other, as those of one model do."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     common = generator.standard_normal(shape)
     own = [0.5 * generator.standard_normal(shape) for _ in range(samples)]
-    return [(2.6 * (common + one) + offset).astype(np.float32) for one in own]
+    return [(2.6 * (common + one)).astype(np.float32) for one in own]
 
 
-def noise_like(arrays, seed: int = 9):
-    generator = np.random.default_rng(seed)
-    return [generator.uniform(a.min(), a.max(), a.shape).astype(a.dtype) for a in arrays]
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-@pytest.mark.parametrize("samples", [1, 4])
-@pytest.mark.parametrize("factor", [1.01, 1 / 1.01])
-def test_a_scale_of_one_percent_is_named(name, samples, factor) -> None:
-    reference = scores(samples)
-    found = side(reference, [(factor * a).astype(np.float32) for a in reference], name)
-    assert codes(found) & {"slope", "systematic-scale"}
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_same_answers_pass_and_a_scaled_constant_and_swapped_halves_fail(name) -> None:
+@pytest.mark.parametrize("name", list(TOLERANCES))
+def test_the_same_answers_pass_and_a_scaled_constant_fails(name) -> None:
     reference = np.full((1, 64), 0.7, np.float32)
     assert not side([reference], [(1.01 * reference).astype(np.float32)], name).passes
-    reference = scores(1)
-    assert not side(reference, [np.roll(reference[0], 500)], name).passes
-    batch = scores(1, shape=(4, 50))
-    assert not side(batch, [batch[0][[1, 0, 3, 2]]], name).passes
     reference = scores(4)
     found = side(reference, [a.copy() for a in reference], name)
     assert found.passes
     assert found.outputs[0].figures.max_abs_error == 0
     assert found.outputs[0].ranks.top1_pct == 100
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_swapped_samples_fail(name) -> None:
-    """Though the outputs differ by less than what INT8 may."""
-    generator = np.random.default_rng(3)
-    common = generator.standard_normal((1, 1000))
-    reference = [
-        (common + 0.03 * generator.standard_normal((1, 1000))).astype(np.float32) for _ in range(6)
-    ]
-    for order in ((1, 0, 3, 2, 5, 4), (1, 2, 3, 4, 5, 0), (5, 0, 1, 2, 3, 4), (0, 1, 3, 2, 4, 5)):
-        found = side(reference, [reference[at] for at in order], name)
-        assert "other-samples" in codes(found), order
 
 
 @pytest.mark.parametrize(("name", "size"), HONEST.items())
@@ -91,11 +59,8 @@ def test_integers_must_be_equal_and_ties_are_no_change() -> None:
     b = a.copy()
     b[7] += 1
     assert codes(side([a], [b], "int8")) == {"unequal"}
-    one = (ToleranceOption(output="y", value=1.0),)
-    by_share = tolerance_for("y", tolerance_named("int8"), ToleranceRequest(mismatch_pct=one))
-    assert side([a], [b], by_share).passes
-    by_size = tolerance_for("y", tolerance_named("int8"), ToleranceRequest(atol=one))
-    assert side([a], [b], by_size).passes
+    assert side([a], [b], limits("int8", mismatch_pct=1.0)).passes
+    assert side([a], [b], limits("int8", atol=1.0)).passes
     assert codes(side([a > 50], [b > 6], "int8")) == {"unequal"}
     assert side([np.float32(2)], [np.float32(2)], "fp32").passes
     assert not side([np.float32(2)], [np.float32(2.03)], "fp16").passes
@@ -113,21 +78,14 @@ def test_integers_must_be_equal_and_ties_are_no_change() -> None:
 
 def test_a_given_tolerance_takes_the_place_of_the_defaults_but_for_nan() -> None:
     reference = scores(1)
-    twenty = (ToleranceOption(output=None, value=20.0),)
-    loose = tolerance_for("y", tolerance_named("fp32"), ToleranceRequest(atol=twenty))
-    found = side(reference, noise_like(reference), loose)
+    noise = np.random.default_rng(9).uniform(reference[0].min(), reference[0].max(), (1, 1000))
+    found = side(reference, [noise], limits(atol=20.0))
     assert found.passes
     assert "W-TOLERANCE-LOOSE" in {one.code for one in found.outputs[0].notices}
-    tight = (ToleranceOption(output=None, value=1e-3),)
-    sound = tolerance_for("y", tolerance_named("fp32"), ToleranceRequest(atol=tight))
-    assert side(reference, reference, sound).outputs[0].notices == ()
+    assert side(reference, reference, limits(atol=1e-3)).outputs[0].notices == ()
     broken = reference[0].copy()
     broken[0, 17] = np.nan
-    twenty = (ToleranceOption(output=None, value=1e9),)
-    loose = tolerance_for(
-        "y", tolerance_named("fp4"), ToleranceRequest(atol=twenty, mismatch_pct=twenty)
-    )
-    found = side(reference, [broken], loose)
+    found = side(reference, [broken], limits("fp4", atol=1e9, mismatch_pct=1e9))
     assert codes(found) == {"not-finite"}
     assert "[0, 17] of sample 0" in found.outputs[0].reasons[0].message
 
@@ -150,9 +108,10 @@ def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences()
     for text in ("x", "-1", "nan", "inf", ":1", "scores:"):
         with pytest.raises(UsageError):
             parse_tolerance(text)
-    asked = ToleranceRequest(
-        rtol=(ToleranceOption(output="y", value=0.5), ToleranceOption(output=None, value=0.1))
-    )
+    options = [
+        ToleranceOption(output=name, value=value) for name, value in (("y", 0.5), (None, 0.1))
+    ]
+    asked = ToleranceRequest(rtol=tuple(options))
     base = tolerance_named("fp32")
     assert tolerance_for("y", base, asked).rtol == 0.5
     assert tolerance_for("x", base, asked).rtol == 0.1

@@ -7,19 +7,18 @@ import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import OutputDiff, OutputReason, SideDiff
-from enginescope.analysis.errors.output_tolerance import (
-    ToleranceOption,
-    ToleranceRequest,
-    tolerance_for,
-    tolerance_named,
-)
+from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.judge.notice import Notice
 from enginescope.records.tensor import DataType
-from tests.analysis.answers import codes, cross_wave, side, tensor, wave
+from tests.analysis.answers import codes, cross_wave, limits, side, tensor, wave
 
 
 def compared(*samples: tuple[list[Any], list[Any]]) -> SideDiff:
     return side(*([tuple(one) for one in every] for every in zip(*samples, strict=True)), "fp16")
+
+
+def warning(code: str, message: str, **evidence: Any) -> Notice:
+    return Notice(code=code, message=message, evidence=evidence)
 
 
 def notices(output: OutputDiff) -> dict[str, Notice]:
@@ -110,30 +109,18 @@ def test_an_output_of_one_side_alone_has_no_figures_and_keeps_its_types() -> Non
 )
 def test_another_shape_is_named_beside_the_references(reference, candidate, text) -> None:
     (reason,) = side([reference] * 2, [candidate] * 2, "fp16").outputs[0].reasons
-    assert reason == OutputReason(
-        code="shape",
-        message=text,
-        evidence={"sample": 0, "shape": list(candidate.shape), "reference": list(reference.shape)},
-    )
+    evidence = {"sample": 0, "shape": [*candidate.shape], "reference": [*reference.shape]}
+    assert reason == OutputReason(code="shape", message=text, evidence=evidence)
 
 
 def test_another_kind_of_type_is_a_reason_and_another_width_a_warning() -> None:
     values = np.ones(4, np.float32)
-    assert side([values], [values.astype(np.int64)], "fp16").outputs[0].reasons == (
-        OutputReason(
-            code="type",
-            message="INT64, FP32 in the reference",
-            evidence={"dtype": "INT64", "reference": "FP32"},
-        ),
-    )
+    text, evidence = "INT64, FP32 in the reference", {"dtype": "INT64", "reference": "FP32"}
+    reasons = side([values], [values.astype(np.int64)], "fp16").outputs[0].reasons
+    assert reasons == (OutputReason(code="type", message=text, evidence=evidence),)
     (output,) = side([wave(8)], [wave(8).astype(np.float16)], "fp16").outputs
-    assert output.notices == (
-        Notice(
-            code="W-OUTPUT-TYPE",
-            message="y is FP16, FP64 in the reference; compared by value",
-            evidence={"dtype": "FP16", "reference": "FP64"},
-        ),
-    )
+    text = "y is FP16, FP64 in the reference; compared by value"
+    assert output.notices == (warning("W-OUTPUT-TYPE", text, dtype="FP16", reference="FP64"),)
 
 
 def test_changed_best_classes_are_a_warning() -> None:
@@ -141,11 +128,9 @@ def test_changed_best_classes_are_a_warning() -> None:
     candidate = reference.copy()
     candidate[:1200, 0] = 5.01
     (output,) = side([reference], [candidate], "fp16").outputs
-    assert notices(output)["W-BEST-CLASS"] == Notice(
-        code="W-BEST-CLASS",
-        message="y: the best class differs in 1,200 of 2,000 items",
-        evidence={"top1": 800, "top5": 2000, "items": 2000},
-    )
+    text = "y: the best class differs in 1,200 of 2,000 items"
+    wanted = warning("W-BEST-CLASS", text, top1=800, top5=2000, items=2000)
+    assert notices(output)["W-BEST-CLASS"] == wanted
     assert "W-BEST-CLASS" not in notices(side([reference], [reference], "fp16").outputs[0])
 
 
@@ -162,12 +147,8 @@ def test_few_elements_are_a_warning_where_the_limits_are_wide(count, row, text) 
     """FP32 allows no more than the factor that is taken for a wrong scale."""
     values = np.arange(1.0, count + 1)
     notice = notices(side([values], [values], row).outputs[0]).get("W-FEW-ELEMENTS")
-    wanted = text and Notice(
-        code="W-FEW-ELEMENTS",
-        message=f"{text}: a wrong scale looks like rounding; more samples distinguish them",
-        evidence={"elements": count},
-    )
-    assert notice == wanted
+    advice = "a wrong scale looks like rounding; more samples distinguish them"
+    assert notice == (text and warning("W-FEW-ELEMENTS", f"{text}: {advice}", elements=count))
 
 
 def test_values_are_compared_where_the_type_resolves_them() -> None:
@@ -193,18 +174,18 @@ def test_values_are_compared_where_the_type_resolves_them() -> None:
 def test_a_constant_output_is_a_warning(count, expected) -> None:
     values = np.full(count, 0.7)
     notice = notices(side([values], [values], "fp32").outputs[0]).get("W-CONSTANT-OUTPUT")
-    wanted = Notice(
-        code="W-CONSTANT-OUTPUT",
-        message="y has one value in every element of every sample of the reference: inputs do "
-        "not reach it, and agreement shows little",
-        evidence={"elements": count},
+    text = (
+        "y has one value in every element of every sample of the reference: inputs do not reach "
+        "it, and agreement shows little"
     )
-    assert notice == (wanted if expected else None)
+    assert notice == (warning("W-CONSTANT-OUTPUT", text, elements=count) if expected else None)
 
 
 def test_a_constant_is_a_warning_if_the_reference_has_a_type_of_fractions() -> None:
     values = np.full(50, 3)
     assert side([values], [values], "fp32").outputs[0].notices == ()
+    varied = [np.full(50, 0.5), wave(50)]
+    assert side(varied, varied, "fp32").outputs[0].notices == ()
     wide, narrow = np.full(50, 0.5), np.full(50, 0.5, np.float32)
     reference, candidate = tensor(wide), tensor(narrow, dtype=DataType.FP8)
     (output,) = compared(([reference], [candidate])).outputs
@@ -218,52 +199,41 @@ def test_a_constant_is_a_warning_if_the_reference_has_a_type_of_fractions() -> N
     [(1000, 2.0, True), (1000, 1.9, False), (8, 2.0, True), (7, 2.0, False)],
 )
 def test_a_tolerance_that_passes_another_order_is_a_warning(count, atol, warns) -> None:
-    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=atol),))
     values = np.append(wave(count - 1), 0.5)
     values[: count // 2] = 1.0
     values[count // 2 :] = -1.0
-    loose = tolerance_for("y", tolerance_named("fp16"), asked)
-    notice = notices(side([values], [values], loose).outputs[0]).get("W-TOLERANCE-LOOSE")
-    wanted = Notice(
-        code="W-TOLERANCE-LOOSE",
-        message="the tolerance given for y would also pass the reference with its elements in "
-        "another order: it shows nothing",
-        evidence={"control_mismatched": 0},
+    notice = notices(side([values], [values], limits("fp16", atol=atol)).outputs[0]).get(
+        "W-TOLERANCE-LOOSE"
     )
-    assert notice == (wanted if warns else None)
+    text = (
+        "the tolerance given for y would also pass the reference with its elements in another "
+        "order: it shows nothing"
+    )
+    assert notice == (warning("W-TOLERANCE-LOOSE", text, control_mismatched=0) if warns else None)
 
 
 def test_a_share_of_mismatches_that_another_order_has_is_a_warning() -> None:
     values = np.zeros(1000)
     values[:30] = 5.0  # 60 elements differ from those half the tensor away
     for share, warns in ((6.0, True), (5.9, False)):
-        asked = ToleranceRequest(
-            atol=(ToleranceOption(output=None, value=1.0),),
-            mismatch_pct=(ToleranceOption(output=None, value=share),),
-        )
-        loose = tolerance_for("y", tolerance_named("fp16"), asked)
+        loose = limits("fp16", atol=1.0, mismatch_pct=share)
         found = notices(side([values], [values], loose).outputs[0])
         assert ("W-TOLERANCE-LOOSE" in found) is warns
-    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=1.0),))
-    tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
-    values = np.full(50, 0.7)
-    found = notices(side([values], [values], tolerance).outputs[0])
-    assert set(found) == {"W-CONSTANT-OUTPUT"}
+    strict, values = limits("fp16", atol=1.0), np.full(50, 0.7)
+    assert set(notices(side([values], [values], strict).outputs[0])) == {"W-CONSTANT-OUTPUT"}
     values = np.zeros(1000)
     values[0] = 5.0
-    strict = tolerance_for("y", tolerance_named("fp16"), asked)
     assert side([values], [values], strict).outputs[0].notices == ()
+
+
+ODD = np.array([np.nan, -np.inf])
 
 
 @pytest.mark.parametrize(
     ("reference", "candidate", "text"),
     [
         (np.zeros((0, 4)), np.zeros((0, 4)), "y is empty in every sample"),
-        (
-            np.full(8, np.nan),
-            np.full(8, np.nan),
-            "y is NaN or infinite in every element, on both sides",
-        ),
+        (ODD, ODD, "y is NaN or infinite in every element, on both sides"),
         (
             np.linspace(1e-9, 4e-9, 100),
             np.full(100, 2.5e-9),
@@ -274,21 +244,16 @@ def test_a_share_of_mismatches_that_another_order_has_is_a_warning() -> None:
 def test_an_output_that_shows_nothing_fails_and_says_why(reference, candidate, text) -> None:
     (output,) = side([reference], [candidate], "fp16").outputs
     assert output.reasons == (OutputReason(code="nothing-compared", message=text),)
-    assert notices(output)["W-NOTHING-COMPARED"] == Notice(
-        code="W-NOTHING-COMPARED",
-        message=f"{text}: nothing was compared",
-        evidence={"elements": reference.size},
-    )
+    wanted = warning("W-NOTHING-COMPARED", f"{text}: nothing was compared", elements=reference.size)
+    assert notices(output)["W-NOTHING-COMPARED"] == wanted
     allowed = side([reference], [candidate], "fp16", allow_nothing=True)
     assert allowed.passes
     assert "W-NOTHING-COMPARED" in notices(allowed.outputs[0])
 
 
 def test_each_output_has_the_tolerance_of_its_name_without_limits_by_channel() -> None:
-    asked = ToleranceRequest(atol=(ToleranceOption(output=None, value=0.5),))
-    tolerance = tolerance_for("y", tolerance_named("fp16"), asked)
     values = np.repeat(wave(200)[:, None], 3, axis=1)
-    channels = side([values], [values + 0.25], tolerance).outputs[0].channels
+    channels = side([values], [values + 0.25], limits("fp16", atol=0.5)).outputs[0].channels
     assert channels.rmse == pytest.approx((0.25,) * 3)
     assert channels.rmse_limit == ()
     assert side([values], [values], "int8").outputs[0].channels.rmse_limit == (
@@ -299,10 +264,7 @@ def test_each_output_has_the_tolerance_of_its_name_without_limits_by_channel() -
     outputs = [tensor(wave(9), name) for name in rows]
     comparison.add(0, "s", outputs, outputs[::-1])
     found = comparison.result().outputs
-    assert [(one.name, one.tolerance.name) for one in found] == [
-        ("boxes", "int8"),
-        ("scores", "fp16"),
-    ]
+    assert {one.name: one.tolerance.name for one in found} == {"boxes": "int8", "scores": "fp16"}
 
 
 def test_samples_are_counted_where_another_could_be_told_apart() -> None:

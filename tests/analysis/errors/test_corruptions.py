@@ -1,7 +1,6 @@
 """Answers that are wrong fail every tolerance that is shipped, whatever the outputs look like."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,13 @@ from hypothesis import strategies as st
 from enginescope.analysis.accuracy.output_diff import SideDiff
 from enginescope.analysis.errors.channel_errors import kind_of
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
-from enginescope.backends.base import InputSpec
 from enginescope.core.record import replace
 from enginescope.formats.tensors.tensor_files import tensor_of
-from enginescope.records.run.job import InputRange, InputShape, Workload
 from enginescope.records.run.run import TensorValues
-from enginescope.records.run.sample_set import Preprocessing
 from enginescope.records.tensor import DataType
-from enginescope.runner.inputs.sample_feeds import (
-    data_sets_beside,
-    random_samples,
-    sample_feeds,
-    samples_in,
-)
 from tests.analysis.answers import codes, side, tensor
+from tests.honest.models import MODELS, Outputs
+from tests.honest.runs import run
 
 ROWS = st.sampled_from(list(TOLERANCES))
 SEEDS = st.integers(0, 2**32 - 1)
@@ -74,34 +66,29 @@ def judged(reference: list[Any], candidate: list[Any], row: str, dtype: str) -> 
     return side(*([held(one, dtype) for one in values] for values in (reference, candidate)), row)
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.parametrize(
+    "corruption",
+    [
+        pytest.param(lambda draw, a: draw.uniform(a.min(), a.max(), a.shape), id="noise"),
+        pytest.param(lambda draw, a: draw.normal(a.mean(), a.std(), a.shape), id="same moments"),
+        pytest.param(
+            lambda draw, a: draw.permutation(a.ravel()).reshape(a.shape), id="another order"
+        ),
+        pytest.param(lambda _, a: a.swapaxes(2, 3), id="transposed"),
+        pytest.param(lambda _, a: 1.01 * a, id="scaled"),
+    ],
+)
+@settings(max_examples=100, deadline=None)
 @given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS)
-def test_noise_fails(row: str, dtype: str, family: Family, seed: int) -> None:
+def test_wrong_values_fail_on_either_side(corruption, row, dtype, family, seed) -> None:
     generator = np.random.default_rng(seed)
     reference = family(generator, (2, 1, 24, 24))
-    uniform = generator.uniform(reference.min(), reference.max(), reference.shape)
-    same_moments = generator.normal(reference.mean(), reference.std(), reference.shape)
-    another_order = generator.permutation(reference.ravel()).reshape(reference.shape)
-    for noise in (uniform, same_moments, another_order):
-        assert not judged([reference], [noise], row, dtype).passes
-        assert not judged([noise], [reference], row, dtype).passes
+    wrong = corruption(generator, reference)
+    assert not judged([reference], [wrong], row, dtype).passes
+    assert not judged([wrong], [reference], row, dtype).passes
 
 
-@settings(max_examples=200, deadline=None)
-@given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS, st.sampled_from([1.01, 1 / 1.01]))
-def test_a_scale_of_one_percent_fails(row, dtype, family, seed, factor) -> None:
-    reference = family(np.random.default_rng(seed), (1, 2, 24, 24))
-    assert not judged([reference], [factor * reference], row, dtype).passes
-
-
-@settings(max_examples=100, deadline=None)
-@given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS)
-def test_a_transposed_output_fails(row: str, dtype: str, family: Family, seed: int) -> None:
-    reference = family(np.random.default_rng(seed), (1, 1, 24, 24))
-    assert not judged([reference], [reference.swapaxes(2, 3)], row, dtype).passes
-
-
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(ROWS, st.sampled_from(DTYPES), FAMILIES, SEEDS, st.floats(0.05, 1))
 def test_samples_and_items_of_a_batch_in_another_order_fail(row, dtype, family, seed, own) -> None:
     """Though what they have in common is up to twenty times what each has of its own."""
@@ -150,17 +137,6 @@ def test_fewer_do_not_and_that_is_said(row) -> None:
     assert [notice.code for notice in one.notices] == ["W-FEW-ELEMENTS"]
 
 
-@pytest.mark.parametrize("row", list(TOLERANCES))
-def test_agreement_on_a_constant_is_said_to_show_little(row) -> None:
-    constant = np.full((2, 100), 0.001, np.float32)
-    (one,) = side([constant, constant], [constant, constant], row).outputs
-    assert one.passes
-    assert [notice.code for notice in one.notices] == ["W-CONSTANT-OUTPUT"]
-    varied = np.linspace(0, 1, 200, dtype=np.float32).reshape(2, 100)
-    (other,) = side([constant, varied], [constant, varied], row).outputs
-    assert other.notices == ()
-
-
 def softmax(scores: Any) -> Any:
     powers = np.exp(scores - scores.max())
     return powers / powers.sum()
@@ -171,7 +147,7 @@ def softmax(scores: Any) -> Any:
 def test_a_class_that_carries_the_slope_is_no_scale_unless_all_are_off(classes, dtype) -> None:
     """A line passes through softmax's best class, whatever becomes of it."""
     failed = 0
-    for seed in range(40):
+    for seed in range(20):
         generator = np.random.default_rng(seed)
         scores = generator.standard_normal((1, classes))
         scores[0, 3] += 5 + np.log(classes) / 2
@@ -190,18 +166,18 @@ def classified(generator: np.random.Generator, classes: int) -> Any:
 
 
 @pytest.mark.parametrize("samples", [1, 4])
-@pytest.mark.parametrize("error", [0.05, 0.08, 0.1])
+@pytest.mark.parametrize("error", [0.05, 0.1])
 def test_probabilities_of_many_classes_pass_after_int8(error, samples) -> None:
     """The best class is 30 times the spread: it rounds by a part of itself."""
     failed = 0
-    for seed in range(100):
+    for seed in range(50):
         generator = np.random.default_rng(seed)
         scores = [classified(generator, 1000) for _ in range(samples)]
         rounded = [one + error * generator.standard_normal(one.shape) for one in scores]
         found = judged(list(map(softmax, scores)), list(map(softmax, rounded)), "int8", "float32")
         assert "peak" not in codes(found)
         failed += not found.passes
-    assert failed <= 3
+    assert failed <= 1
 
 
 def with_one_far_too_large(best: Any, _: np.random.Generator) -> Any:
@@ -256,13 +232,13 @@ def test_offsets_reversed_channels_and_turned_maps_fail() -> None:
 def test_rounding_of_few_elements_is_no_scale() -> None:
     """Errors that scatter seldom lie on a line, however few there are."""
     failed = 0
-    for seed in range(400):
+    for seed in range(200):
         generator = np.random.default_rng(seed)
         reference = generator.standard_normal(4)
         error = 0.02 * generator.standard_normal(4)
         found = side([reference], [reference + error], "int8")
         failed += "systematic-scale" in codes(found)
-    assert failed < 8
+    assert failed < 4
 
 
 @pytest.mark.parametrize(("own", "is_apart"), [(0.01, False), (0.05, True)])
@@ -279,58 +255,15 @@ def test_samples_that_hardly_differ_are_not_told_apart_by_rounding(own, is_apart
 
 # The answers of real nets, broken: no tolerance that is shipped passes them.
 
-SAMPLES = 3
-BERT = Workload(
-    shapes=tuple(
-        InputShape(name=name, dims=(1, 16))
-        for name in ("input_ids", "token_type_ids", "input_mask")
-    ),
-    ranges=(
-        InputRange(name="input_ids", low=0, high=98),
-        InputRange(name="token_type_ids", low=0, high=1),
-        InputRange(name="input_mask", low=1, high=1),
-    ),
-)
-
 Answers = list[tuple[TensorValues, ...]]
 
 
-def answers(model: Path, workload: Workload) -> Answers:
-    """What ONNX Runtime answers to the model's own data sets, and to random inputs."""
-    from enginescope.backends.onnxruntime.options import dtype_of
-
-    onnxruntime = pytest.importorskip("onnxruntime")
-    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    specs = tuple(
-        InputSpec(
-            name=one.name,
-            type_text=one.type,
-            dtype=dtype_of(one.type),
-            shape=tuple(dim if isinstance(dim, int) else None for dim in one.shape),
-        )
-        for one in session.get_inputs()
-    )
-    own = data_sets_beside(model)
-    samples = samples_in(own).samples if own else ()
-    samples = (*samples, *random_samples(SAMPLES, 0, ())[0])[:SAMPLES]
-    names = [one.name for one in session.get_outputs()]
-    found = []
-    for one in samples:
-        values = session.run(None, dict(sample_feeds(specs, one, workload, Preprocessing()).arrays))
-        found.append(tuple(map(tensor_of, names, values)))
-    return found
-
-
 def changed(found: Answers, change: Any) -> Answers:
-    return [
-        tuple(
-            tensor_of(one.name, np.ascontiguousarray(change(one.data)))
-            if kind_of(one.dtype) == "float"
-            else one
-            for one in sample
-        )
-        for sample in found
-    ]
+    def one_changed(one: TensorValues) -> TensorValues:
+        is_float = kind_of(one.dtype) == "float"
+        return tensor_of(one.name, np.ascontiguousarray(change(one.data))) if is_float else one
+
+    return [tuple(map(one_changed, sample)) for sample in found]
 
 
 def noise(values: Any) -> Any:
@@ -338,8 +271,8 @@ def noise(values: Any) -> Any:
     return generator.uniform(values.min(), values.max(), values.shape).astype(values.dtype)
 
 
-def check(model: Path, workload: Workload | None = None) -> None:
-    found = answers(model, workload or Workload())
+def check(outputs: list[Outputs]) -> None:
+    found = [tuple(map(tensor_of, one, one.values())) for one in outputs]
     corruptions = {
         "noise": changed(found, noise),
         "swapped samples": [found[-1], *found[:-1]],
@@ -354,15 +287,21 @@ def check(model: Path, workload: Workload | None = None) -> None:
 
 
 @pytest.mark.slow
-def test_the_bundled_nets(convnet, transformer) -> None:
-    check(convnet)
-    check(transformer)
+def test_nets_with_random_inputs(convnet, transformer, shared) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    generator = np.random.default_rng(0)
+    scores = shared / "models/mobilenet_v2_scores/model.onnx"
+    for path in (convnet, transformer, *([scores] if scores.is_file() else [])):
+        inputs = onnxruntime.InferenceSession(str(path)).get_inputs()
+        shapes = {one.name: [n if isinstance(n, int) else 1 for n in one.shape] for one in inputs}
+        feeds = [
+            {name: generator.random(shape, np.float32) for name, shape in shapes.items()}
+            for _ in range(3)
+        ]
+        check(run(path, feeds))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mobilenet_v2_scores", "mnist_cnn", "voice_commands", "bert_toy"])
-def test_the_trained_nets(shared, name) -> None:
-    model = shared / "models" / name / "model.onnx"
-    if not model.is_file():
-        pytest.skip(f"there is no {name}")
-    check(model, BERT if name == "bert_toy" else None)
+@pytest.mark.parametrize("name", ["MNIST CNN", "toy BERT", "voice commands"])
+def test_trained_nets(tmp_path, name) -> None:
+    check(run(MODELS[name].path(tmp_path), MODELS[name].feeds()[1:3]))

@@ -13,17 +13,9 @@ from enginescope.analysis.errors.element_errors import (
 )
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES, error_counts
 from enginescope.records.tensor import DataType
-from tests.analysis.answers import tensor
+from tests.analysis.answers import limits, tensor
 
 FP32 = output_tolerance.tolerance_named("fp32")
-
-
-def given_tolerance(rtol: float, atol: float, pct: float = 0.0):
-    def one(value):
-        return (output_tolerance.ToleranceOption(output=None, value=value),)
-
-    asked = output_tolerance.ToleranceRequest(rtol=one(rtol), atol=one(atol), mismatch_pct=one(pct))
-    return output_tolerance.tolerance_for("y", FP32, asked)
 
 
 ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -38,7 +30,7 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
     before = element_errors.CHUNK
     element_errors.CHUNK = 7
     try:
-        found = compare_elements(tensor(a), tensor(b), given_tolerance(0.1, 0.5))
+        found = compare_elements(tensor(a), tensor(b), limits(rtol=0.1, atol=0.5, mismatch_pct=0.0))
     finally:
         element_errors.CHUNK = before
     close = np.isclose(b.astype(np.float64), a.astype(np.float64), 0.1, 0.5, equal_nan=True)

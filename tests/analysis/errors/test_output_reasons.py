@@ -6,19 +6,8 @@ import pytest
 from enginescope.analysis.accuracy.output_diff import OutputReason
 from enginescope.analysis.accuracy.output_verdict import Compared, is_negligible, reasons_of
 from enginescope.analysis.errors.element_errors import compare_elements
-from enginescope.analysis.errors.output_tolerance import (
-    Tolerance,
-    ToleranceOption,
-    ToleranceRequest,
-    tolerance_for,
-    tolerance_named,
-)
-from tests.analysis.answers import codes, cross_wave, reason, side, tensor, wave
-
-
-def limits(row: str = "fp32", **values: float) -> Tolerance:
-    request = {name: (ToleranceOption(output=None, value=v),) for name, v in values.items()}
-    return tolerance_for("y", tolerance_named(row), ToleranceRequest(**request))
+from enginescope.analysis.errors.output_tolerance import tolerance_named
+from tests.analysis.answers import codes, cross_wave, limits, reason, side, tensor, wave
 
 
 def test_values_that_are_not_finite_are_counted_by_kind() -> None:
@@ -27,17 +16,12 @@ def test_values_that_are_not_finite_are_counted_by_kind() -> None:
     candidate[1][0, 3] = np.inf
     candidate[1][1, 5:7] = np.nan
     reference[1][1, 9] = np.nan
+    evidence = {"nan": 2, "infinite": 1, "finite_only_here": 1}
     assert reason(side(reference, candidate, "fp16"), "not-finite") == OutputReason(
         code="not-finite",
         message="2 NaN, 1 infinite, 1 finite only here of 2,400 elements, "
         "the first at [0, 3] of sample 1",
-        evidence={
-            "nan": 2,
-            "infinite": 1,
-            "finite_only_here": 1,
-            "first_sample": 1,
-            "first_index": [0, 3],
-        },
+        evidence={**evidence, "first_sample": 1, "first_index": [0, 3]},
     )
     candidate = [reference[0].copy()]
     candidate[0][1, 0] = np.nan
@@ -91,16 +75,9 @@ def test_channels_beyond_their_limits_are_named_with_the_worst() -> None:
     assert (
         error.message == f"RMSE is {rmse:.3g} of the reference's scale, at most 0.05 wanted {where}"
     )
-    assert error.evidence == {
-        "axis": 1,
-        "channels": [1, 2],
-        "count": 2,
-        "worst": 2,
-        "sample": 1,
-        "value": pytest.approx(rmse),
-        "limit": pytest.approx(0.05),
-        "scale": pytest.approx(1.0),
-    }
+    evidence = {"axis": 1, "channels": [1, 2], "count": 2, "worst": 2, "sample": 1}
+    figures = {"value": rmse, "limit": 0.05, "scale": 1.0}
+    assert error.evidence == evidence | {name: pytest.approx(figures[name]) for name in figures}
     # 25 % of the scale, 15 % more for 400 elements, and the resolution
     assert peak.evidence["limit"] == pytest.approx(0.25 * 1.15 + 0.002)
     assert peak.evidence["value"] == pytest.approx(0.8)
@@ -207,32 +184,25 @@ def test_equality_is_exact_and_small_values_below_0_are_not_excused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "low", "high", "error", "places", "expected"),
+    ("row", "low", "high", "places", "within", "beyond"),
     [
-        ("fp16", -10.0, 1.0, 4e-6, False, True),
-        ("fp16", -10.0, 1.0, 6e-6, False, False),
-        ("fp16", -1.0, 10.0, 4e-6, False, True),
-        ("fp16", -1.0, 10.0, 6e-6, False, False),
-        ("fp16", -0.5, 0.0, 2e-7, False, True),
-        ("fp16", -0.5, 0.0, 4e-7, False, False),
-        ("fp16", 0.0, 0.125, 4e-7, False, True),
-        ("fp16", 0.0, 0.125, 6e-7, False, False),
-        ("fp16", 0.0, 1.0, 1.9e-3, True, True),
-        ("fp16", 0.0, 1.0, 2.1e-3, True, False),
-        ("fp16", 0.0, 1.1, 1.9e-3, True, False),
-        ("fp16", -0.1, 1.0, 1.9e-3, True, False),
-        ("exact", -1.0, 1.0, 1e-12, False, False),
-        ("exact", -1.0, 1.0, 0.0, False, True),
+        ("fp16", -10.0, 1.0, False, 4e-6, 6e-6),
+        ("fp16", -1.0, 10.0, False, 4e-6, 6e-6),
+        ("fp16", -0.5, 0.0, False, 2e-7, 4e-7),
+        ("fp16", 0.0, 0.125, False, 4e-7, 6e-7),
+        ("fp16", 0.0, 1.0, True, 1.9e-3, 2.1e-3),
+        ("fp16", 0.0, 1.1, True, 0.0, 1.9e-3),
+        ("fp16", -0.1, 1.0, True, 0.0, 1.9e-3),
+        ("exact", -1.0, 1.0, False, 0.0, 1e-12),
     ],
 )
-def test_another_summation_order_is_negligible(row, low, high, error, places, expected) -> None:
+def test_another_summation_order_is_negligible(row, low, high, places, within, beyond) -> None:
     """Up to 5e-7 of the range; of probabilities in the wrong places, up to the resolution."""
-    reference = np.array([low, 0.0, high])
-    tolerance = tolerance_named(row)
-    found = compare_elements(
-        tensor(reference), tensor(reference + np.array([0.0, error, 0.0])), tolerance
-    )
-    assert is_negligible(found, tolerance, places=places) is expected
+    reference, tolerance = np.array([low, 0.0, high]), tolerance_named(row)
+    for error, expected in ((within, True), (beyond, False)):
+        candidate = tensor(reference + np.array([0.0, error, 0.0]))
+        found = compare_elements(tensor(reference), candidate, tolerance)
+        assert is_negligible(found, tolerance, places=places) is expected, error
 
 
 def test_the_worst_channel_is_that_farthest_beyond_its_own_limit() -> None:
@@ -249,11 +219,6 @@ def test_the_worst_channel_is_that_farthest_beyond_its_own_limit() -> None:
     values = np.repeat(wave(400)[:, None], 3, axis=1)
     values[:, 1] = np.nan
     assert side([values], [values], "fp16").passes
-
-
-@pytest.mark.parametrize(
-    ("dtype", "row"), [(np.int64, "int8"), (np.float64, limits(atol=1.0))], ids=["int", "float"]
-)
-def test_an_empty_output_has_no_share_of_mismatches(dtype, row) -> None:
-    none = np.zeros((0, 4), dtype)
-    assert codes(side([none], [none], row)) == {"nothing-compared"}
+    for dtype, row in ((np.int64, "int8"), (np.float64, limits(atol=1.0))):
+        none = np.zeros((0, 4), dtype)  # has no share of mismatches
+        assert codes(side([none], [none], row)) == {"nothing-compared"}

@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -8,23 +7,17 @@ from enginescope.analysis.accuracy.sample_checks import rank_agreement
 from enginescope.analysis.tasks.classification import ClassificationTask, wilson_pct
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.tensors.target_files import read_labels
-from enginescope.formats.tensors.tensor_files import tensor_of
+from tests.analysis.answers import scored, tensor
 
 RNG = np.random.default_rng(3)
-
-
-def answers(values: Any) -> tuple[Any, ...]:
-    return (tensor_of("scores", np.asarray(values)),)
 
 
 def test_shares_are_those_of_sorting() -> None:
     scores = RNG.normal(size=(200, 12)).astype(np.float32)
     right = RNG.integers(0, 12, 200)
-    scorer = ClassificationTask({}).against_targets()
-    for row, one in zip(scores, right, strict=True):
-        scorer.add(answers(row[None, :, None, None]), int(one))
+    pairs = zip(scores[:, None, :, None, None], right, strict=True)
+    found = scored(ClassificationTask({}), *pairs)
     order = np.argsort(-scores, axis=1)
-    found = scorer.result()
     assert found.values["top1"] == pytest.approx(100 * np.mean(order[:, 0] == right))
     hits = (order[:, :5] == right[:, None]).any(axis=1)
     assert found.values["top5"] == pytest.approx(100 * np.mean(hits))
@@ -34,30 +27,21 @@ def test_shares_are_those_of_sorting() -> None:
 
 
 def test_of_equal_scores_the_lower_number_is_better_and_nan_is_wrong() -> None:
-    scorer = ClassificationTask({}).against_targets()
-    scorer.add(answers(np.array([[1.0, 1.0, 0.0]])), 0)
-    scorer.add(answers(np.array([[1.0, 1.0, 0.0]])), 1)
-    assert scorer.result().values["top1"] == 50.0
-    scorer = ClassificationTask({}).against_targets()
-    scorer.add(answers(np.array([[np.nan, 1.0, 0.0]])), 1)
-    found = scorer.result()
+    task, tie = ClassificationTask({}), [[1.0, 1.0, 0.0]]
+    assert scored(task, (tie, 0), (tie, 1)).values["top1"] == 50.0
+    found = scored(task, ([[np.nan, 1.0, 0.0]], 1))
     assert found.values["top1"] == 0
     assert [one.code for one in found.notices] == ["W-SCORES-NOT-FINITE"]
-    scorer = ClassificationTask({}).against_targets()
-    scorer.add(answers(np.array([3])), 3)
-    scorer.add(answers(np.array([2])), 3)
-    assert scorer.result().values == {"top1": 50.0, "top5": None}
+    assert scored(task, ([3], 3), ([2], 3)).values == {"top1": 50.0, "top5": None}
 
 
 def test_agreement_is_with_the_reference_s_best_with_wilson_s_interval() -> None:
-    scorer = ClassificationTask({}).against_reference()
-    ours, theirs = np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([[0.2, 0.8], [0.4, 0.6]])
-    scorer.add(answers(ours), answers(theirs))
-    assert scorer.result().values["top1"] == 50.0
+    task, pair = ClassificationTask({}), ([[0.1, 0.9], [0.8, 0.2]], [[0.2, 0.8], [0.4, 0.6]])
+    assert scored(task, pair, is_reference=True).values["top1"] == 50.0
     with pytest.raises(UsageError, match="the output has 3 classes"):
-        ClassificationTask({}).against_targets().add(answers(np.zeros((1, 3))), 3)
+        scored(task, (np.zeros((1, 3)), 3))
     with pytest.raises(UsageError, match="no output holds scores"):
-        ClassificationTask({}).against_targets().add(answers(np.zeros((2, 3, 4, 5))), 0)
+        scored(task, (np.zeros((2, 3, 4, 5)), 0))
     low, high = wilson_pct(8, 10)
     assert (low, high) == (pytest.approx(49.0, abs=0.1), pytest.approx(94.3, abs=0.1))
     assert wilson_pct(0, 0) == (None, None)
@@ -68,10 +52,8 @@ def test_agreement_is_that_of_the_comparison_of_tensors(seed: int) -> None:
     rng = np.random.default_rng(seed)
     theirs = rng.integers(0, 4, (300, 9)).astype(np.float32)  # many ties
     ours = np.clip(theirs + rng.integers(-1, 2, theirs.shape), 0, 3).astype(np.float32)
-    (a,), (b,) = answers(theirs), answers(ours)
-    scorer = ClassificationTask({}).against_reference()
-    scorer.add((b,), (a,))
-    found, wanted = scorer.result().values, rank_agreement(a, b)
+    found = scored(ClassificationTask({}), (ours, theirs), is_reference=True).values
+    wanted = rank_agreement(tensor(theirs), tensor(ours))
     assert (found["top1"], found["top5"]) == (wanted.top1_pct, wanted.top5_pct)
 
 

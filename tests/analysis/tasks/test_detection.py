@@ -39,15 +39,9 @@ def answers(rows: Any) -> tuple[Any, ...]:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     boxes = [
-        {
-            "id": len(one) + 10 * at,
-            "image_id": at,
-            "category_id": category,
-            "bbox": [box[0], box[1], box[2] - box[0], box[3] - box[1]],
-        }
+        {"id": 4 + 10 * at, "image_id": at, "category_id": kind, "bbox": [x, y, right - x, end - y]}
         for at, picture in enumerate(TRUTH)
-        for box, category in picture
-        for one in (box,)
+        for (x, y, right, end), kind in picture
     ]
     images = [{"id": at, "file_name": f"p{at}.jpg", "width": 200, "height": 100} for at in range(2)]
     categories = [{"id": 3, "name": "cup"}, {"id": 7, "name": "cat"}]

@@ -7,13 +7,10 @@ from PIL import Image
 
 from enginescope.analysis.tasks.segmentation import SegmentationTask
 from enginescope.core.errors import UsageError
-from enginescope.formats.tensors.tensor_files import tensor_of
+from tests.analysis.answers import scored, tensor
 
 RNG = np.random.default_rng(11)
-
-
-def answers(values: Any) -> tuple[Any, ...]:
-    return (tensor_of("classes", np.asarray(values)),)
+TASK = SegmentationTask({})
 
 
 def one_hot(classes: Any, count: int) -> Any:
@@ -40,38 +37,30 @@ def written_out(pairs: list[tuple[Any, Any]], count: int) -> dict[str, float]:
 
 
 def test_counts_are_pooled_over_the_set_and_nan_is_no_score() -> None:
-    scorer = SegmentationTask({}).against_targets()
     pairs = []
     for size in ((4, 5), (30, 20), (8, 8)):
         wanted = RNG.integers(-1, 5, size)
         given = np.where(RNG.random(size) < 0.3, RNG.integers(0, 6, size), np.maximum(wanted, 0))
         pairs.append((wanted, given))
-        scorer.add(answers(one_hot(given, 9)), wanted)
-    found = scorer.result()
+    found = scored(TASK, *((one_hot(given, 9), wanted) for wanted, given in pairs))
     for name, value in written_out(pairs, 9).items():
         assert found.values[name] == pytest.approx(value), name
     assert [one.name for one in found.parts] == ["0", "1", "2", "3", "4", "5"]
     scores = one_hot(np.array([[0, 1], [1, 2]]), 3)
     scores[0, :, 0, 1] = (np.nan, 0.2, 0.1)
     scores[0, :, 1, 0] = (0.1, np.nan, 0.3)
-    scorer = SegmentationTask({}).against_targets()
-    scorer.add(answers(scores), np.array([[0, 1], [2, 2]]))
-    assert scorer.result().values["pixel_accuracy"] == 100
+    assert scored(TASK, (scores, np.array([[0, 1], [2, 2]]))).values["pixel_accuracy"] == 100
 
 
 def test_scores_get_the_size_of_the_target_and_agreement_is_with_the_reference() -> None:
     wanted = np.zeros((4, 8), dtype=np.int64)
     wanted[:, 4:] = 1
-    scores = one_hot(wanted[::2, ::2], 2)
-    scorer = SegmentationTask({}).against_targets()
-    scorer.add(answers(scores), wanted)
-    assert scorer.result().values["miou"] == 100
+    assert scored(TASK, (one_hot(wanted[::2, ::2], 2), wanted)).values["miou"] == 100
     theirs = RNG.integers(0, 3, (6, 6))
     ours = theirs.copy()
     ours[0, 0] = (ours[0, 0] + 1) % 3
-    scorer = SegmentationTask({}).against_reference()
-    scorer.add(answers(one_hot(ours, 3)), answers(one_hot(theirs, 3)))
-    assert scorer.result().values["pixel_accuracy"] == pytest.approx(100 * 35 / 36)
+    found = scored(TASK, (one_hot(ours, 3), one_hot(theirs, 3)), is_reference=True)
+    assert found.values["pixel_accuracy"] == pytest.approx(100 * 35 / 36)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +72,8 @@ def test_scores_get_the_size_of_the_target_and_agreement_is_with_the_reference()
     ],
 )
 def test_forms_of_outputs(options: dict[str, str], values: Any) -> None:
-    scorer = SegmentationTask(options).against_targets()
-    scorer.add(answers(values), np.array([[0, 1], [1, 0]]))
-    assert scorer.result().values["pixel_accuracy"] == 75
+    found = scored(SegmentationTask(options), (values, np.array([[0, 1], [1, 0]])))
+    assert found.values["pixel_accuracy"] == 75
 
 
 def test_labels_of_files_are_ignored_and_shifted(tmp_path: Path) -> None:
@@ -99,11 +87,10 @@ def test_labels_of_files_are_ignored_and_shifted(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    scorer = SegmentationTask({}).against_targets()
+    zeros, scorer = one_hot(np.zeros((2, 2), dtype=int), 2), TASK.against_targets()
     with pytest.raises(UsageError, match="the output has 2 classes"):
-        scorer.add(answers(one_hot(np.zeros((2, 2), dtype=int), 2)), np.array([[0, 19], [0, 0]]))
+        scored(TASK, (zeros, np.array([[0, 19], [0, 0]])))
     with pytest.raises(UsageError, match="no output holds classes"):
-        scorer.add(answers(np.zeros(5)), np.zeros((2, 2), dtype=int))
-    ignored = scorer.add(answers(one_hot(np.zeros((2, 2), dtype=int), 2)), np.full((2, 2), -1))
-    assert ignored.left_out is not None
+        scored(TASK, (np.zeros(5), np.zeros((2, 2), dtype=int)))
+    assert scorer.add((tensor(zeros),), np.full((2, 2), -1)).left_out is not None
     assert scorer.result().values["miou"] is None
