@@ -64,29 +64,30 @@ def test_numpy_is_enough(tmp_path) -> None:
 def test_the_judge_stays_small_and_one_module_runs_and_places_rounds() -> None:
     files = (SOURCE / "judge").rglob("*.py")
     assert sum(len(path.read_text().splitlines()) for path in files) <= MOST_LINES
-    # No other module draws an order of sides.
-    drawing = set()
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            is_random = isinstance(node, ast.Attribute) and node.attr in ("Random", "shuffle")
-            is_imported = isinstance(node, ast.ImportFrom) and node.module == "random"
-            if is_random or is_imported:
-                drawing.add(path.relative_to(SOURCE).as_posix())
-    assert drawing == DRAWS
-    # No other module gives a process its place in a round, or runs jobs in a loop of its own.
-    placing, looping = set(), set()
+    # No other module draws an order of sides, gives a process its place in a round, or runs jobs in
+    # a loop of its own.
+    drawing, placing, looping = set(), set(), set()
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text())
         name = path.relative_to(SOURCE).as_posix()
-        placing |= {name} if _calls(tree, "RoundPosition") else set()
-        loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
-        looping |= {name for loop in loops if _calls(loop, "run_jobs")}
+        for node in ast.walk(tree):
+            is_random = isinstance(node, ast.Attribute) and node.attr in ("Random", "shuffle")
+            is_imported = isinstance(node, ast.ImportFrom) and node.module == "random"
+            drawing |= {name} if is_random or is_imported else set()
+            if isinstance(node, ast.For | ast.While) and _calls(node, "run_jobs"):
+                looping.add(name)
+            if isinstance(node, ast.Call) and _is_named(node.func, "RoundPosition"):
+                placing.add(name)
+    assert drawing == DRAWS
     assert (placing, looping) == ({"services/measurement/rounds.py"}, LOOPS)
 
 
+def _is_named(func: ast.expr, name: str) -> bool:
+    return name in (getattr(func, "id", None), getattr(func, "attr", None))
+
+
 def _calls(node: ast.AST, name: str) -> bool:
-    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
-    return any(name in (getattr(func, "id", None), getattr(func, "attr", None)) for func in called)
+    return any(isinstance(one, ast.Call) and _is_named(one.func, name) for one in ast.walk(node))
 
 
 def test_the_import_is_cheap() -> None:

@@ -1,3 +1,4 @@
+import gc
 import json
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.stats import autocorrelation
 from enginescope.judge.stats.autocorrelation import (
     autoregressive_time,
     effective_samples,
@@ -15,7 +18,9 @@ from enginescope.judge.stats.autocorrelation import (
     levels_of,
     quantile_interval,
 )
-from enginescope.judge.stats.series import as_series, quantum
+from enginescope.judge.stats.describe import describe
+from enginescope.judge.stats.series import as_series, once_per_series, quantum
+from enginescope.judge.stats.stability import notices_of
 from tests.judge.draws import ar1
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=80)
@@ -25,6 +30,7 @@ VALUES = st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=80)
 def test_independent_samples_have_time_one_and_alternation_is_not_credited(estimate) -> None:
     assert estimate(np.random.default_rng(1).standard_normal(20_000)) == pytest.approx(1.0, abs=0.1)
     assert estimate(np.tile([1.0, 2.0], 100)) == 1.0
+    assert [estimate(np.full(1000, value)) for value in (0.0, 0.1, -3.0)] == [1.0] * 3
 
 
 @pytest.mark.parametrize("phi", [0.5, 0.9])
@@ -50,12 +56,6 @@ def test_times_of_dependent_series_are_the_closed_forms() -> None:
     ours = np.median([autoregressive_time(one) for one in series])
     assert np.median([integrated_time(one) for one in series]) < 60 < 100 < ours <= 300
     assert autoregressive_time(np.arange(50.0)) == 50.0
-
-
-@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
-@pytest.mark.parametrize("value", [0.0, 0.1, -3.0])
-def test_a_constant_series_has_time_one(estimate, value: float) -> None:
-    assert estimate(np.full(1000, value)) == 1.0
 
 
 @pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time, effective_samples])
@@ -116,12 +116,9 @@ def test_a_series_comes_back_as_float64_or_is_refused() -> None:
     with pytest.raises(UsageError, match="warm-up: 3 values, and 4 are needed") as caught:
         as_series([1.0, 2.0, 3.0], name="warm-up", at_least=4)
     assert caught.value.hint
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_named_by_its_place(bad: float) -> None:
-    with pytest.raises(UsageError, match="sample 2 is"):
-        as_series([1.0, 2.0, bad, 4.0, bad])
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(UsageError, match="sample 2 is"):
+            as_series([1.0, 2.0, bad, 4.0, bad])
 
 
 def test_the_step_of_a_coarse_clock_is_found_and_times_stay_above_zero() -> None:
@@ -130,6 +127,8 @@ def test_the_step_of_a_coarse_clock_is_found_and_times_stay_above_zero() -> None
     values = np.round(np.random.default_rng(2).normal(5, 0.02, 2000) / 0.0078125) * 0.0078125
     printed = [float(f"{value:.6g}") for value in values]
     assert quantum(printed) == pytest.approx(0.0078125, rel=2e-3)
+    fine = [np.random.default_rng(3).normal(5, 0.1, n) for n in (1, 2, 10, 5000)]
+    assert [quantum(each) for each in fine] == [None] * 4
     assert quantum(np.full(100, 3.0)) is None
     assert quantum(np.append(np.full(99, 3.0), 50.0)) is None
     with pytest.raises(UsageError):
@@ -147,13 +146,67 @@ def test_the_step_of_a_coarse_clock_is_found_and_times_stay_above_zero() -> None
     assert moved.high == pytest.approx(found.high - 0.0005)
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 5000])
-def test_a_fine_clock_has_no_step(n: int) -> None:
-    assert quantum(np.random.default_rng(3).normal(5, 0.1, n)) is None
-
-
 def test_trtexecs_float32_step_is_seen_in_its_exported_times(shared: Path) -> None:
     """Times of 4…8 s since the start, in float32 milliseconds: 2⁻¹¹ ms."""
     text = (shared / "trt10-rtx3060/alexnet_fp16.timing.json").read_text(encoding="utf-8")
     values = [one["latencyMs"] for one in json.loads(text)]
     assert quantum(values) == pytest.approx(2**-11, rel=0.01)
+
+
+@pytest.fixture
+def total():
+    """A sum that is remembered, and the calls that were not."""
+    calls = []
+
+    @once_per_series
+    def total(series, factor=1.0, other=None):
+        calls.append(1)
+        return factor * float(series.sum()) + (0 if other is None else float(other.sum()))
+
+    return total, calls
+
+
+def test_once_for_each_series_and_each_time_for_what_may_change(total) -> None:
+    compute, calls = total
+    one, two = frozen([1.0, 2.0]), frozen([1.0, 2.0])
+    assert [compute(one), compute(one), compute(one, 2.0), compute(one, 2.0)] == [3, 3, 6, 6]
+    assert compute(two) == 3
+    assert compute(one, 1.0, two) == compute(one, 1.0, two) == 6
+    assert len(calls) == 4
+    values = np.array([1.0, 2.0])
+    part = values[:1]
+    part.setflags(write=False)
+    assert (compute(values), compute(part)) == (3, 1)
+    values[0] = 5.0
+    assert (compute(values), compute(part)) == (7, 5)
+    assert compute(frozen([0.0]), 1.0, values) == 7
+    values[0] = 6.0
+    assert compute(frozen([0.0]), 1.0, values) == 8
+
+
+def test_nothing_is_remembered_of_samples_that_are_gone(total) -> None:
+    compute, _ = total
+    for value in range(100):  # arrays that are gone make room for others at the same place
+        assert compute(frozen([float(value)])) == value
+    gc.collect()
+    known = compute.__closure__
+    assert [len(cell.cell_contents) for cell in known if isinstance(cell.cell_contents, dict)] == [
+        0
+    ]
+
+
+def test_the_notices_and_the_summary_of_a_run_share_their_interval(monkeypatch) -> None:
+    calls = []
+    real = autocorrelation.integrated_time
+    monkeypatch.setattr(
+        autocorrelation, "integrated_time", lambda values: calls.append(1) or real(values)
+    )
+    values = frozen(1 + np.random.default_rng(1).gamma(2, 0.1, 500))
+    samples = Samples(metric="latency", values_ms=values)
+    first = describe(samples)
+    count = len(calls)
+    notices_of(samples)
+    again = len(calls)
+    assert count > 0
+    assert (describe(samples), notices_of(samples)) == (first, notices_of(samples))
+    assert len(calls) == again

@@ -44,8 +44,9 @@ def coverage(
     ids=["normal", "t2", "lognormal"],
 )
 def test_interval_covers_the_median_of_independent_samples(draw, n: int) -> None:
-    share, given_one = coverage(lambda rng: draw(rng, n), 0.0, 800)
-    assert 0.927 <= share <= 0.99
+    series = {100: 800, 1000: 400}[n]
+    share, given_one = coverage(lambda rng: draw(rng, n), 0.0, series)
+    assert 0.95 - 3 * (0.95 * 0.05 / series) ** 0.5 <= share <= 0.99
     assert given_one == 1.0
 
 
@@ -95,13 +96,10 @@ def test_intervals_are_near_the_exact_one_and_long_blocks_find_what_noise_hides(
     found = autocorrelation.block_time(values, values.var(axis=1))
     assert found[0] == pytest.approx(exact, rel=0.5)
     assert autocorrelation.autoregressive_time(values[0]) < exact / 10
-
-
-@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
-def test_blocks_of_any_length_find_the_time_of_a_first_order_process(phi: float) -> None:
-    values = ar1(np.random.default_rng(13), 20_000, phi)[None]
-    found = autocorrelation.block_time(values, values.var(axis=1))
-    assert found[0] == pytest.approx((1 + phi) / (1 - phi), rel=0.5)
+    for phi in (0.0, 0.5, 0.9):  # blocks of any length find the time of a first-order process
+        values = ar1(np.random.default_rng(13), 20_000, phi)[None]
+        found = autocorrelation.block_time(values, values.var(axis=1))
+        assert found[0] == pytest.approx((1 + phi) / (1 - phi), rel=0.5)
 
 
 def visits(rng: np.random.Generator, n: int, dwell: float) -> np.ndarray:
@@ -237,18 +235,8 @@ def test_steps_with_decimal_errors_are_one_step() -> None:
     assert (noisy.low, noisy.high) == pytest.approx((exact.low, exact.high), rel=1e-6)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 9, 11])
-def test_fewer_samples_than_batches_have_no_interval(n: int) -> None:
-    assert quantile_interval(np.arange(float(n)), 0.5) is None
-
-
-@pytest.mark.parametrize("q", [0.0, 1.0, -0.1, 50])
-def test_quantile_out_of_range_is_refused(q: float) -> None:
-    with pytest.raises(UsageError, match="outside"):
-        quantile_interval(np.arange(100.0), q)
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
-def test_confidence_out_of_range_is_refused(confidence: float) -> None:
-    with pytest.raises(UsageError, match="outside"):
-        quantile_interval(np.arange(100.0), 0.5, confidence=confidence)
+def test_fewer_samples_than_batches_have_no_interval_and_wrong_shares_are_refused() -> None:
+    assert [quantile_interval(np.arange(float(n)), 0.5) for n in (1, 2, 5, 9, 11)] == [None] * 5
+    for q, confidence in [(q, 0.95) for q in (0.0, 1.0, -0.1, 50)] + [(0.5, c) for c in (0, 1, 95)]:
+        with pytest.raises(UsageError, match="outside"):
+            quantile_interval(np.arange(100.0), q, confidence=confidence)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.judge.stats.nested_variance import (
     LevelCosts,
     ProcessFigure,
@@ -12,6 +13,7 @@ from enginescope.judge.stats.nested_variance import (
     process_figure,
     variance_components,
 )
+from tests.judge.draws import ar1
 
 BATCHES_LESS_1 = 11
 
@@ -25,9 +27,7 @@ def drawn(draw, builds, processes, sds):
         found.append(
             [
                 ProcessFigure(
-                    level=level
-                    + process_sd * draw.standard_normal()
-                    + error_sd * draw.standard_normal(),
+                    level=level + float(np.dot((process_sd, error_sd), draw.standard_normal(2))),
                     error=error_sd**2 * draw.chisquare(BATCHES_LESS_1) / BATCHES_LESS_1,
                     iterations=500,
                 )
@@ -45,7 +45,7 @@ def test_two_builds_of_two_processes_are_enough_and_shares_add_up() -> None:
     assert [one.level for one in components] == ["build", "process", "iteration"]
 
 
-def share_covered(sds, *, sets=400, builds=10, processes=3, seed=1):
+def share_covered(sds, *, sets=200, builds=10, processes=3, seed=1):
     """Return how often each interval holds the truth, and the mean estimates."""
     draw = np.random.default_rng(seed)
     truth = [100 * math.expm1(sd) for sd in sds]
@@ -61,7 +61,7 @@ def share_covered(sds, *, sets=400, builds=10, processes=3, seed=1):
 def test_intervals_hold_the_truth_and_estimates_are_unbiased(sds) -> None:
     covered, means, _ = share_covered(sds)
     for share in covered:
-        assert 0.92 <= share <= 0.98  # 95 % of 400, ± three standard errors
+        assert 0.92 <= share <= 0.98  # 95 % of 200, ± two standard errors
     for mean, sd in zip(means, sds, strict=True):
         assert mean == pytest.approx(sd**2, rel=0.1)
 
@@ -71,7 +71,7 @@ def test_no_variation_is_invented_between_equal_builds() -> None:
     builds = [one[0] for one in found]
     assert np.mean([one.low_pct == 0 for one in builds]) >= 0.93
     negative = [one for one in builds if one.variance < 0]
-    assert len(negative) > 100  # unbiased: about half lie below 0 …
+    assert len(negative) > 50  # unbiased: about half lie below 0 …
     assert {one.sd_pct for one in negative} == {0.0}  # … and are called none
     assert means[0] == pytest.approx(0, abs=(0.005**2) / 30)
 
@@ -82,12 +82,7 @@ def test_the_error_of_a_median_allows_for_autocorrelation(phi) -> None:
     draw = np.random.default_rng(4)
     n, errors, levels = 2_400, [], []
     for _ in range(300):
-        noise = draw.standard_normal(n)
-        series = np.empty(n)
-        series[0] = noise[0]
-        for at in range(1, n):
-            series[at] = phi * series[at - 1] + math.sqrt(1 - phi**2) * noise[at]
-        figure = process_figure(np.exp(0.02 * series))
+        figure = process_figure(np.exp(0.02 * ar1(draw, n, phi)))
         errors.append(figure.error)
         levels.append(figure.level)
     known = 0.02**2 / n * sum(math.asin(phi ** abs(lag)) for lag in range(-200, 201))
@@ -95,17 +90,14 @@ def test_the_error_of_a_median_allows_for_autocorrelation(phi) -> None:
     assert np.var(levels) == pytest.approx(known, rel=0.25)
 
 
-@pytest.mark.parametrize("builds", [[], [[1, 1]], [[1], [1]], [[1, 1], [1, 1, 1]]])
-def test_too_little_to_tell_levels_apart(builds) -> None:
+def test_too_little_to_tell_levels_apart() -> None:
     figure = ProcessFigure(level=0.0, error=1e-6, iterations=100)
-    with pytest.raises(UsageError, match="processes"):
-        variance_components([[figure for _ in build] for build in builds])
-
-
-@pytest.mark.parametrize("values", [[1.0] * 23, [1.0] * 30 + [0.0]])
-def test_too_few_iterations_or_a_time_of_none(values) -> None:
-    with pytest.raises(UsageError, match="iterations of a process"):
-        process_figure(values)
+    for counts in ([], [2], [1, 1], [2, 3]):
+        with pytest.raises(UsageError, match="processes"):
+            variance_components([[figure] * count for count in counts])
+    for values in ([1.0] * 23, [1.0] * 30 + [0.0]):
+        with pytest.raises(UsageError, match="iterations of a process"):
+            process_figure(values)
 
 
 def components(*variances: float) -> list[VarianceComponent]:
@@ -131,19 +123,13 @@ def test_the_best_numbers_are_those_of_the_formula_and_of_a_search() -> None:
     assert best.iterations == math.ceil(math.sqrt(2.0 / 0.001 * 1e-3 / 1e-4))
     assert best.processes == math.ceil(math.sqrt(30.0 / 2.0 * 1e-4 / 4e-4))
     assert best.duration_s <= time_s
-    searched = min(
-        variance_of(trial, parts, iterations)
-        for trial in (
-            type(best)(
-                builds=int(time_s / (30 + processes * (2 + count * 0.001))),
-                processes=processes,
-                iterations=count,
-                duration_s=0.0,
-            )
-            for processes in range(1, 12)
-            for count in (10, 30, 100, 150, 300, 1_000, 3_000)
-        )
-    )
+    trials = [
+        replace(best, processes=processes, iterations=count, builds=int(time_s / one_build))
+        for processes in range(1, 12)
+        for count in (10, 30, 100, 150, 300, 1_000, 3_000)
+        if (one_build := 30 + processes * (2 + count * 0.001))
+    ]
+    searched = min(variance_of(trial, parts, iterations) for trial in trials)
     assert variance_of(best, parts, iterations) <= 1.03 * searched
     assert best.half_width_pct == pytest.approx(
         100 * 1.99 * math.sqrt(variance_of(best, parts, iterations)), rel=0.02

@@ -64,10 +64,10 @@ print(json.dumps({"type": "samples", "values": [wanted["round"] + 1.5] * 3, "uni
     ("message", "failure"),
     [
         ({"type": "error", "message": "out of memory"}, "out of memory"),
-        ({"type": "samples", "values": []}, "not a list of times"),
-        ({"type": "samples", "values": [1.0, -2.0]}, "not a list of times"),
-        ({"type": "samples", "values": [1.0, None]}, "not a list of times"),
-        ({"type": "samples", "values": [[1.0]]}, "not a list of times"),
+        *(
+            ({"type": "samples", "values": values}, "not a list of times")
+            for values in ([], [1.0, -2.0], [1.0, None], [[1.0]])
+        ),
         ({"type": "samples", "values": [1.0], "unit": "weeks"}, "not a list of times"),
         ({"type": "done"}, "no samples message"),
         ([1, 2], "no samples message"),
@@ -97,17 +97,9 @@ def test_recorded_rounds_end_and_an_empty_command_is_refused() -> None:
     assert recorded.measure(1, 1.0).failure == "only 1 rounds are recorded"
     with pytest.raises(UsageError, match="empty command"):
         judge.command("  ")
-
-
-@pytest.mark.parametrize(
-    ("side", "message"), [(3, "3 is not a side"), ("./a", "'./a' is not a side")]
-)
-def test_what_is_not_a_side(side: object, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        source_of(side, 0)
-
-
-@pytest.mark.parametrize("name", ["mine", "mine:", ":own"])
-def test_a_function_has_a_module(name: str) -> None:
-    with pytest.raises(UsageError, match="not a function"):
-        judge.fresh(name)
+    for side, message in ((3, "3 is not a side"), ("./a", "'./a' is not a side")):
+        with pytest.raises(UsageError, match=message):
+            source_of(side, 0)
+    for name in ("mine", "mine:", ":own"):
+        with pytest.raises(UsageError, match="not a function"):
+            judge.fresh(name)

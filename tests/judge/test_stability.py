@@ -12,6 +12,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.stats.describe import LIMIT, outlier_scores
 from enginescope.judge.stats.stability import drift, notices_of, two_modes
+from enginescope.judge.stats.warmup import is_steady
 from tests.judge.draws import ar1, two_levels
 
 
@@ -111,7 +112,7 @@ def test_slow_first_runs() -> None:
         (np.empty(0), "the run had no warm-up; add one"),
         (np.full(50, 10.0), "the warm-up ended at 10.00 ms; make it longer"),
         (
-            np.r_[np.full(50, 10.0), np.full(50, 5.0)],
+            np.repeat([10.0, 5.0], 50),
             (
                 "the warm-up had reached 5.000 ms, so a longer one does not help; "
                 "look for other load at that moment"
@@ -145,27 +146,19 @@ def test_the_end_of_a_warm_up_is_its_last_tenth_and_at_least_ten() -> None:
     values[0] = 1.15 * np.median(values)
     assert outlier_scores(values)[0] > LIMIT
     assert "W-FIRST-RUNS" not in notices(values)
+    for figure in (notices, two_modes, drift, outlier_scores):
+        with pytest.raises(UsageError, match="0 values"):
+            figure([])
 
 
-@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=150))
-def test_any_samples_give_plain_evidence_and_one_line_each(values: list[float]) -> None:
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=150), st.integers(-6, 6))
+def test_any_samples_give_plain_evidence_in_any_unit(values: list[float], power: int) -> None:
+    assert list(notices(values)) == list(notices(np.array(values) * 2.0**power))
     for one in notices(values).values():
         assert all(type(value) in (int, float) for value in one.evidence.values())
         assert json.dumps(one.evidence, allow_nan=False)
         assert "\n" not in one.message
         assert "nan" not in one.message
-
-
-@given(st.integers(0, 1000), st.integers(-6, 6))
-def test_the_unit_does_not_matter(seed: int, power: int) -> None:
-    values = np.random.default_rng(seed).lognormal(sigma=0.3, size=200)
-    assert list(notices(values)) == list(notices(values * 2.0**power))
-
-
-@pytest.mark.parametrize("figure", [notices, two_modes, drift, outlier_scores])
-def test_no_samples_are_an_error(figure) -> None:
-    with pytest.raises(UsageError, match="0 values"):
-        figure([])
 
 
 def test_recorded_traces(shared: Path) -> None:
@@ -175,14 +168,12 @@ def test_recorded_traces(shared: Path) -> None:
 
     assert codes("trt10-rtx3060/alexnet_fp16.timing.json") == {"W-FEW-SAMPLES"}
     assert codes("trt86-h200/depth_anything_small.timing.json") == set()
-    assert codes("trex-examples/resnet18-a100-fp32.engine.timing.json") >= {
-        "W-BIMODAL",
-        "W-OUTLIERS",
-    }
-    assert codes("trex-examples/mobilenet.qat.onnx.engine.timing.json") == {
-        "W-FIRST-RUNS",
-        "W-OUTLIERS",
-    }
+    resnet, mobilenet = (
+        codes(f"trex-examples/{name}.engine.timing.json")
+        for name in ("resnet18-a100-fp32", "mobilenet.qat.onnx")
+    )
+    assert resnet >= {"W-BIMODAL", "W-OUTLIERS"}
+    assert mobilenet == {"W-FIRST-RUNS", "W-OUTLIERS"}
 
 
 ONE_MODE = {
@@ -297,3 +288,50 @@ def test_scores_are_distances_in_median_absolute_deviations_or_steps() -> None:
 def test_scores_do_not_depend_on_the_unit(values: list[int], power: int) -> None:
     series = np.array(values, dtype=float)
     assert outlier_scores(series * 2.0**power) == pytest.approx(outlier_scores(series))
+
+
+def share_steady(draw, seed: int = 1, times: int = 100) -> float:
+    rng = np.random.default_rng(seed)
+    return float(np.mean([is_steady(draw(rng)) for _ in range(times)]))
+
+
+@pytest.mark.parametrize("n", [10, 40, 300])
+@pytest.mark.parametrize("spread", [0.002, 0.01])
+def test_flat_noise_passes_at_once(spread: float, n: int) -> None:
+    assert share_steady(lambda rng: 5 * (1 + spread * rng.standard_normal(n))) >= 0.85
+
+
+def test_flat_noise_with_spikes_wandering_noise_and_a_start_up_long_over_pass() -> None:
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        spikes = (rng.random(100) < 0.05) * rng.exponential(1, 100)
+        return 1 + 0.01 * rng.standard_normal(100) + spikes
+
+    assert share_steady(draw) >= 0.9
+    assert share_steady(lambda rng: 1 + 0.02 * ar1(rng, 1000, 0.9)) >= 0.85
+    done = 1 + np.exp(-np.arange(600) / 30)
+    assert share_steady(lambda rng: done + 0.01 * rng.standard_normal(600)) >= 0.95
+
+
+@pytest.mark.parametrize(("n", "time"), [(10, 20), (40, 20), (100, 100), (300, 100), (1000, 500)])
+def test_a_start_up_that_still_falls_is_caught(n: int, time: float) -> None:
+    falling = 1 + np.exp(-np.arange(n) / time)
+    assert share_steady(lambda rng: falling + 0.01 * rng.standard_normal(n)) <= 0.05
+
+
+def test_a_slow_rise_and_a_late_step_are_caught_and_equal_times_are_steady() -> None:
+    rising = 1 + 0.1 * np.arange(400) / 400
+    assert share_steady(lambda rng: rising + 0.01 * rng.standard_normal(400)) == 0.0
+    assert not is_steady(np.append(np.full(75, 1.0), np.full(25, 0.9)))
+    assert is_steady(np.full(10, 1_234_567, dtype=np.int64)) is True
+    values = np.random.default_rng(2).lognormal(sigma=0.05, size=60)
+    assert is_steady(values) == is_steady(values * 2.0**20)
+    with pytest.raises(UsageError, match="warm-up times: 0 values"):
+        is_steady([])
+    with pytest.raises(UsageError, match="sample 3 is inf"):
+        is_steady([1.0, 1.0, 1.0, np.inf])
+
+
+@given(st.lists(st.floats(0.5, 2), min_size=1, max_size=9))
+def test_fewer_than_ten_are_never_steady(values: list[float]) -> None:
+    assert is_steady(values) is False

@@ -2,8 +2,8 @@ import pytest
 
 from enginescope.analysis.runs.provider_work import is_shared, provider_work
 from enginescope.records.plan.plan import LayerTiming, Profile
-from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import ProviderShare, Run
+from tests.analysis.gated_runs import process
 
 CPU, CUDA, TRT = (f"{name}ExecutionProvider" for name in ("CPU", "CUDA", "Tensorrt"))
 
@@ -13,17 +13,8 @@ def layer(index: int, provider: str, ms: float | None, **more) -> LayerTiming:
 
 
 def run_of(placement=(), layers=(), providers=()) -> Run:
-    job = Job(subject=Subject(name="m.onnx"), backend=BackendSpec(name="ort-trt"))
     profile = Profile(source="onnxruntime", layers=tuple(layers)) if layers else None
-    return Run(
-        id="a",
-        created="",
-        origin="measured",
-        job=job,
-        placement=tuple(placement),
-        providers=tuple(providers),
-        profile=profile,
-    )
+    return process(1.0, placement=tuple(placement), providers=tuple(providers), profile=profile)
 
 
 def share(provider: str, nodes: int, subgraphs: int, **operators: int) -> ProviderShare:

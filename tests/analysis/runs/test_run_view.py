@@ -1,18 +1,23 @@
 import numpy as np
 import pytest
 
+from enginescope.analysis import frames
+from enginescope.analysis.claims.run_claims import usability
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.runs import run_view
 from enginescope.analysis.runs.throughput import pipeline, round_trip
+from enginescope.core import optional
+from enginescope.core.errors import MissingDependencyError
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Mark, Samples, frozen
-from enginescope.judge.stats.describe import describe, percentile
+from enginescope.judge.stats.describe import describe, describe_values, percentile
 from enginescope.records.plan.build import ToolReport
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
-from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.job import BackendSpec
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
+from tests.analysis.gated_runs import process
 from tests.judge.test_describe import bursty_tail
 from tests.render.runs import failed_run, imported_run, measured_run
 
@@ -83,11 +88,8 @@ def test_sums_of_layers_are_compared_with_the_whole_and_shared_out() -> None:
     assert view.layer_sum_ratio == pytest.approx(0.7 / view.summary("gpu_compute").mean_ms)
     totals = run_view.RunView(imported_run()).plan_totals
     assert (totals.layers, totals.active_layers) == (4, 4)
-    assert [(one.key, one.layers) for one in view.time_by_precision] == [
-        ("INT8", 2),
-        ("FP32", 1),
-        ("FP16", 1),
-    ]
+    counts = [(one.key, one.layers) for one in view.time_by_precision]
+    assert counts == [("INT8", 2), ("FP32", 1), ("FP16", 1)]
     assert [one.key for one in view.time_by_type] == ["Convolution", "Reformat", "gemm"]
 
 
@@ -161,13 +163,8 @@ def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
         LayerTiming(index=at, name=one.name, mean_ms=1.0 + at) for at, one in enumerate(layers)
     )
     backend = BackendSpec(name="trt", options={"profile_index": "1"})
-    run = replace(
-        imported_run(),
-        samples=(),
-        tool=None,
-        plan=Plan(name="p", layers=layers),
-        profile=Profile(source="trtexec", layers=times),
-    )
+    plan, profile = Plan(name="p", layers=layers), Profile(source="trtexec", layers=times)
+    run = replace(imported_run(), samples=(), tool=None, plan=plan, profile=profile)
     view = run_view.RunView(run).plan_view
     assert (view.layers, view.total_ms) == (layers[:1], 1.0)
     other = run_view.RunView(replace(run, job=replace(run.job, backend=backend))).plan_view
@@ -176,41 +173,24 @@ def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
 
 
 def test_samples_are_tidy_and_warm_up_comes_first() -> None:
-    samples = (
-        Samples(
-            metric="latency",
-            values_ms=frozen([2.0, 3.0]),
-            start_ms=frozen([0.0, 2.5]),
-            warmup_ms=frozen([9.0]),
-        ),
-        Samples(metric="enqueue", values_ms=frozen([0.1])),
-    )
-    columns = run_view.sample_columns(measured_run(samples=samples))
+    series = {"values_ms": [2.0, 3.0], "start_ms": [0.0, 2.5], "warmup_ms": [9.0]}
+    latency = Samples(metric="latency", **{name: frozen(series[name]) for name in series})
+    enqueue = Samples(metric="enqueue", values_ms=frozen([0.1]))
+    columns = run_view.sample_columns(measured_run(samples=(latency, enqueue)))
     assert list(zip(*columns.values(), strict=True)) == [
         ("latency", 0, None, 9.0, "warm_up"),
         ("latency", 0, 0.0, 2.0, "steady_state"),
         ("latency", 1, 2.5, 3.0, "steady_state"),
         ("enqueue", 0, None, 0.1, "steady_state"),
     ]
-
-
-def test_layers_join_their_nodes() -> None:
     columns = run_view.layer_columns((LayerRow(index=3, name="a", onnx_nodes=("x", "y")),))
     assert (columns["onnx_nodes"], columns["time_ms"]) == (["x;y"], [None])
     assert {len(column) for column in columns.values()} == {1}
 
 
 def run(wall_ms: float | None = None, **series: list[float]) -> Run:
-    return Run(
-        id="1",
-        created="",
-        origin="measured",
-        job=Job(subject=Subject(name="net"), backend=BackendSpec(name="trt")),
-        samples=tuple(
-            Samples(metric=metric, values_ms=frozen(values)) for metric, values in series.items()
-        ),
-        wall_ms=wall_ms,
-    )
+    samples = (Samples(metric=name, values_ms=frozen(values)) for name, values in series.items())
+    return process(1.0, samples=tuple(samples), wall_ms=wall_ms)
 
 
 PARTS = {"h2d": [1.0, 1.0, 4.0], "gpu_compute": [5.0, 6.0, 7.0], "d2h": [2.0, 2.0, 2.0]}
@@ -232,24 +212,53 @@ def test_parts_and_periods_are_medians_of_their_own() -> None:
     found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
     assert found.gap_ms == -1.0
     assert found.enqueue_ms is None
+    whole, part = {"latency": [1.0]}, {"gpu_compute": [1.0]}
+    unequal, empty = {"latency": [1, 2], **part}, {"latency": [], "gpu_compute": []}
+    for series in ({}, whole, part, empty, unequal):
+        assert round_trip(run(**series)) is None, series
+    for other in (run(None, **part), run(1.0), run(1.0, gpu_compute=[])):
+        assert pipeline(other) is None
 
 
-@pytest.mark.parametrize(
-    "series",
-    [
-        {},
-        {"latency": [1.0]},
-        {"gpu_compute": [1.0]},
-        {"latency": [], "gpu_compute": []},
-        {"latency": [1.0, 2.0], "gpu_compute": [1.0]},
-    ],
-)
-def test_a_run_without_parts_has_no_round_trip(series) -> None:
-    assert round_trip(run(**series)) is None
+STEADY = 1 + 0.01 * np.random.default_rng(1).standard_normal(400)
+LOAD = Notice(code="W-LOAD", message="other programs used 2 cores", evidence={"unstable": True})
+DRIFT = Notice(code="W-DRIFT", message="latency drifts")
+NOTE = Notice(code="I-OUTLIERS", message="3 samples are outliers", level="info")
 
 
-@pytest.mark.parametrize(
-    ("wall_ms", "series"), [(None, {"gpu_compute": [1.0]}), (1.0, {}), (1.0, {"gpu_compute": []})]
-)
-def test_a_run_without_a_whole_has_no_pipeline(wall_ms, series) -> None:
-    assert pipeline(run(wall_ms, **series)) is None
+def test_a_steady_run_is_usable_and_the_worst_reason_comes_first() -> None:
+    assert str(usability(describe_values(STEADY), [NOTE])) == "usable"
+    found = usability(describe_values(STEADY), [DRIFT, LOAD])
+    assert [one.code for one in found.harms] == ["W-LOAD", "W-DRIFT"]
+    assert str(found) == "not usable: W-LOAD; and 1 more"  # its message is among the notices
+    assert usability(describe_values(STEADY), [DRIFT]).verdict == "rough"
+
+
+def test_a_known_median_of_a_wide_distribution_does_not_make_a_run_usable() -> None:
+    """Known to ±0.46 %, with a mean of 4.5 medians."""
+    values = STEADY.copy()
+    values[::10] = 36.0
+    found = usability(describe_values(values), [])
+    assert found.verdict == "not usable"
+    assert "the mean is 4.5 × the median" in str(found)
+    values[::10] = 3.0
+    assert usability(describe_values(values), []).verdict == "rough"
+    for unknown in ([1.0, 1.1, 1.2], np.arange(1.0, 100.0)):  # nothing is known of its median
+        assert usability(describe_values(unknown), []).verdict == "not usable"
+
+
+@pytest.mark.parametrize("make", [frames.to_pandas, frames.to_polars, frames.to_arrow])
+def test_without_the_extra_it_says_what_to_install(monkeypatch, make) -> None:
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(name, name=name)
+
+    monkeypatch.setattr(optional.importlib, "import_module", absent)
+    with pytest.raises(MissingDependencyError) as caught:
+        make({"a": [1]})
+    assert caught.value.hint == "pip install 'enginescope[frames]'"
+
+
+def test_a_late_float_does_not_become_an_integer() -> None:
+    pytest.importorskip("polars")
+    values = [None] * 300 + [0.5]
+    assert frames.to_polars({"a": values})["a"].to_list() == values

@@ -12,16 +12,10 @@ def trace(
     """Queries every 10 ms: H2D of 1 ms, a computation, no D2H."""
     start = 10.0 * np.arange(len(times_ms))
     end = start + 1 + np.array(times_ms)
-    stamps = {
-        "enqueue_start": start + enqueue_at,
-        "enqueue_end": start + enqueue_at,
-        "h2d_start": start,
-        "h2d_end": start + 1,
-        "compute_start": start + 1,
-        "compute_end": end,
-        "d2h_start": end,
-        "d2h_end": end,
-    }
+    parts = {"enqueue": (start + enqueue_at,) * 2, "h2d": (start, start + 1)}
+    parts |= {"compute": (start + 1, end), "d2h": (end, end)}
+    stamps = {f"{part}_start": begin for part, (begin, _) in parts.items()}
+    stamps |= {f"{part}_end": ended for part, (_, ended) in parts.items()}
     if stream is not None:
         stamps["stream"] = np.full(len(times_ms), stream)
     return QueryTrace(**{name: frozen(values) for name, values in stamps.items()})

@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.cli.main import main
 from enginescope.cli.verdicts import judge
-from tests.judge.simulated import Drawn
+from tests.judge.draws import Drawn
 
 
 @pytest.fixture

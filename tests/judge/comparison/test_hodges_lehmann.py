@@ -52,17 +52,12 @@ def test_rank_sums_of_many_stay_exact_and_too_few_have_no_interval() -> None:
         unpaired_shift([1.0], [float("nan")], confidence=0.95)
 
 
-@pytest.mark.parametrize(("k", "confidence"), [(5, 0.95), (6, 0.984), (7, 0.99)])
-def test_too_few_rounds_have_no_interval(k, confidence) -> None:
-    found = paired_shift(np.arange(k, dtype=float), confidence=confidence)
-    assert found.low is None
-    assert found.value == pytest.approx((k - 1) / 2)
-
-
 @pytest.mark.parametrize(("k", "confidence"), [(6, 0.95), (7, 0.984), (8, 0.99)])
-def test_the_fewest_rounds_span_all_values(k, confidence) -> None:
+def test_the_fewest_rounds_span_all_values_and_fewer_have_no_interval(k, confidence) -> None:
     found = paired_shift(np.arange(k, dtype=float), confidence=confidence)
     assert (found.low, found.high) == (0, k - 1)
+    fewer = paired_shift(np.arange(k - 1, dtype=float), confidence=confidence)
+    assert (fewer.low, fewer.value) == (None, pytest.approx((k - 2) / 2))
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99, 0.99375, 0.9999])
@@ -76,15 +71,11 @@ def test_what_ranks_need_is_the_fewest_that_have_an_interval(confidence) -> None
     assert unpaired_shift(fewer, fewer, confidence=confidence).low is None or processes == 1
 
 
-@given(VALUES)
-def test_signs_turn_the_interval_over(values) -> None:
-    there, back = (paired_shift(sign * np.array(values), confidence=0.95) for sign in (1, -1))
+@given(VALUES, VALUES)
+def test_signs_or_sides_exchanged_turn_the_interval_over(a, b) -> None:
+    there, back = (paired_shift(sign * np.array(a), confidence=0.95) for sign in (1, -1))
     assert there.value == pytest.approx(-back.value)
     assert there.low == pytest.approx(-back.high)
-
-
-@given(VALUES, VALUES)
-def test_sides_exchanged_turn_the_interval_over(a, b) -> None:
     there, back = unpaired_shift(a, b, confidence=0.95), unpaired_shift(b, a, confidence=0.95)
     assert there.low == pytest.approx(-back.high)
 
