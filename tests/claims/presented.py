@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from itertools import chain
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,14 +18,13 @@ from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
-from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.base.text import runs_table, stacked
 from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.contend.contend_answer import contend_answer
-from enginescope.render.html.answer_page import written_page
+from enginescope.render.html.answer_page import written_csv, written_json, written_page
 from enginescope.render.html.images import Chart
 from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 from enginescope.render.load.load_answer import load_answer
@@ -43,8 +43,6 @@ from enginescope.render.verdicts.history_text import history_json, history_rows,
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.render.verdicts.verdict_answer import verdict_answer, verdict_csv
-from tests.render.load.load_reports import load_screen
-from tests.render.outputs import outputs
 from tests.render.runs import measured_run
 from tests.render.screen import summary_text
 
@@ -54,7 +52,7 @@ WIDE = 220
 def of_run(run: Run) -> Iterator[tuple[str, Any]]:
     view = RunView(run)
     both = (view, RunView(measured_run()))
-    yield "terminal", flat(summary_text(view, width=80))
+    yield "terminal", " ".join(summary_text(view, width=80).split())
     yield "list", as_text(runs_table(both, width=WIDE), width=WIDE)
     yield "Markdown", report_markdown([view]).decode()
     yield "Markdown of two", report_markdown(both).decode()
@@ -72,38 +70,39 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
             yield f"chart {chart.key}", chart_text(chart)
 
 
+def shown(answer: Any, page: bytes, as_json: bytes) -> Iterator[tuple[str, Any]]:
+    """Yield an answer as every verb shows it."""
+    yield "terminal", screen(answer)
+    yield "Markdown", answer_markdown(answer).decode()
+    yield "page", words(page.decode())
+    yield "JSON", json.loads(as_json)
+    yield "notebook", words(html_fragments.answer_html(answer))
+
+
 def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
-    answered, (as_json, markdown, page, _) = load_answer(report), outputs(load_answer)
-    yield "terminal", f"{answered.answer}\n{load_screen(report, WIDE)}"
-    yield "Markdown", markdown(report).decode()
-    yield "page", words(page(report).decode())
-    yield "JSON", json.loads(as_json(report))
-    yield "notebook", words(html_fragments.answer_html(answered))
-    (chart,) = answered.charts
+    answer = load_answer(report)
+    yield from shown(answer, written_page(answer), written_json(answer))
+    (chart,) = answer.charts
     if chart is not None and not report.is_search:
         yield "chart", chart_text(chart)
 
 
 def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
-    yield "terminal", screen(verdict_answer(found))
-    yield "Markdown", answer_markdown(verdict_answer(found)).decode()
-    yield "page", words(compare_page(None, Chosen(), measured=found).decode())
-    yield "notebook", words(html_fragments.answer_html(verdict_answer(found)))
-    yield "JSON", json.loads(compare_json(None, Chosen(), measured=found))
+    page = compare_page(None, Chosen(), measured=found)
+    yield from shown(verdict_answer(found), page, compare_json(None, Chosen(), measured=found))
     yield "CSV", rows(verdict_csv(found))
 
 
 def of_gate(report: GateReport) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a gate: the action shows the Markdown as its summary."""
-    yield "terminal", screen(gate_answer(report, everything=True))
-    yield "Markdown", written_markdown(gate_answer(report)).decode()
-    yield "page", words(written_page(gate_answer(report)).decode())
-    yield "JUnit", "\n".join(xml_texts(gate_junit(report)))
+    yield from shown(gate_answer(report), written_page(gate_answer(report)), gate_json(report))
+    yield "terminal with everything", screen(gate_answer(report, everything=True))
+    elements = ElementTree.fromstring(gate_junit(report)).iter()
+    texts = ((*element.attrib.values(), element.text or "") for element in elements)
+    yield "JUnit", "\n".join(chain.from_iterable(texts))
     sarif = json.loads(gate_sarif(report))
     yield "SARIF", "\n".join(sarif_texts(sarif))
     yield "SARIF's figures", sarif
-    yield "JSON", json.loads(gate_json(report))
-    yield "notebook", words(html_fragments.answer_html(gate_answer(report)))
 
 
 def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
@@ -115,31 +114,21 @@ def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
     yield "JSON", json.loads(history_json([found]))
 
 
-def _written(answer: Any, *, has_csv: bool = False) -> tuple[Any, ...]:
-    as_json, markdown, page, as_csv = outputs(answer)
-    return (answer, markdown, page, as_json, *([as_csv] if has_csv else []))
-
-
-#: Verb -> its answer, and its writers of Markdown, a page, JSON and CSV.
-_WRITERS: dict[str, tuple[Any, ...]] = {
-    "upgrade": _written(upgrade_answer),
-    "lottery": _written(lottery_answer),
-    "ladder": _written(ladder_answer),
-    "shapes": _written(shapes_answer, has_csv=True),
-    "contend": _written(contend_answer, has_csv=True),
-    "tune": _written(tune_answer, has_csv=True),
+_ANSWERS: dict[str, Any] = {
+    "upgrade": upgrade_answer,
+    "lottery": lottery_answer,
+    "ladder": ladder_answer,
+    "shapes": shapes_answer,
+    "contend": contend_answer,
+    "tune": tune_answer,
 }
 
 
 def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
-    answer, markdown, page, as_json, *as_csv = _WRITERS[verb]
-    yield "terminal", screen(answer(report))
-    yield "Markdown", markdown(report).decode()
-    yield "page", words(page(report).decode())
-    yield "JSON", json.loads(as_json(report))
-    yield "notebook", words(html_fragments.answer_html(answer(report)))
-    for writer in as_csv:
-        yield "CSV", rows(writer(report))
+    answer = _ANSWERS[verb](report)
+    yield from shown(answer, written_page(answer), written_json(answer))
+    if verb in ("shapes", "contend", "tune"):
+        yield "CSV", rows(written_csv(answer))
     if verb == "ladder":
         yield "waterfall", "\n".join(waterfall(report, width=80))
 
@@ -167,13 +156,6 @@ def screen(answered: AnswerTables) -> str:
     return "\n".join((answered.answer, *facts, *tables, *notices))
 
 
-def xml_texts(data: bytes) -> Iterator[str]:
-    """Yield every attribute and text of an XML document."""
-    for element in ElementTree.fromstring(data).iter():
-        yield from element.attrib.values()
-        yield element.text or ""
-
-
 def sarif_texts(document: Any) -> Iterator[str]:
     """Yield what SARIF has for people: rules, results and messages."""
     if isinstance(document, dict):
@@ -199,11 +181,6 @@ def chart_text(chart: Chart) -> str:
     """Return a chart's words and its table."""
     table = (chart.table.headers, *chart.table.rows)
     return "\n".join((chart.title, *chart.subtitle, *(" | ".join(row) for row in table)))
-
-
-def flat(text: str) -> str:
-    """Return text with the line breaks of a narrow terminal taken out."""
-    return " ".join(text.split())
 
 
 def words(page: str) -> str:

@@ -36,7 +36,7 @@ def whole(report: LintReport) -> dict[str, float | None]:
 
 
 @every_plan
-def test_rows_of_all_tables_add_up_to_the_caption(file: Path) -> None:
+def test_rows_of_all_tables_and_of_the_page_add_up_to_the_caption(file: Path) -> None:
     report, view = report_of(file), view_of(file)
     linted = [Linted(source=str(file), plan=view.run.plan, report=report)]
     (document,) = json.loads(findings_json(linted))["plans"]
@@ -45,33 +45,29 @@ def test_rows_of_all_tables_add_up_to_the_caption(file: Path) -> None:
     assert whole(report) == added(one["saving"] for one in document["groups"])
     assert whole(report) == added(one["properties"]["saving"] for one in sarif["results"])
     assert document["saving"]["bound_ms"] == report.saving.bound_ms
-    report = report_of(file)
     for table in (rule_table(report), group_table(report, None)):
         assert table is not None or not report.findings
-        headers, rows = (table.headers, table.rows) if table else ((), ())
-        for kind, title in KINDS.items():
-            total = getattr(report.saving, kind)
-            assert (title in headers) is (total is not None)
-            if total is not None:
-                shown = [row[headers.index(title)] for row in rows]
-                assert sum(float(text) for text in shown if text != "—") == pytest.approx(
-                    total, rel=5e-3
-                )
+        texts = zip(table.headers, zip(*table.rows, strict=True), strict=True) if table else ()
+        columns = {
+            title: [float(text) for text in column if text != "—"]
+            for title, column in texts
+            if title in KINDS.values()
+        }
+        check_columns(report, columns, rel=5e-3)
     assert (saving_words(report) is None) is (report.sum_ms is None or not report.findings)
-
-
-@every_plan
-def test_the_page_has_the_same_and_a_column_for_each_kind(file: Path) -> None:
-    report, subject = report_of(file), PageSubject(view_of(file))
-    section = findings(subject)
+    section = findings(PageSubject(view))
     assert section is not None
     for table in section.tables:
-        columns = {column.title: column.values for column in table.columns}
-        for kind, title in KINDS.items():
-            total = getattr(report.saving, kind)
-            assert (title in columns) is (total is not None)
-            if total is not None:
-                assert sum(ms or 0.0 for ms in columns[title]) == pytest.approx(total)
+        check_columns(report, {one.title: one.values for one in table.columns}, rel=1e-6)
+
+
+def check_columns(report: LintReport, columns: dict, rel: float) -> None:
+    """There is a column for each kind of saving, and its rows add up to the caption."""
+    for kind, title in KINDS.items():
+        total = getattr(report.saving, kind)
+        assert (title in columns) is (total is not None)
+        if total is not None:
+            assert sum(ms or 0.0 for ms in columns[title]) == pytest.approx(total, rel=rel)
 
 
 @every_plan
