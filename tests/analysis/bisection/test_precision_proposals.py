@@ -16,9 +16,9 @@ from enginescope.analysis.bisection.precision_proposals import (
 )
 from enginescope.analysis.bisection.tensor_pairs import TensorError, TensorPair
 from enginescope.core.record import replace
-from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import OnnxFlow
 from enginescope.judge.samples import Interval
-from enginescope.records.tensor import DataType
+from tests.analysis.bisection.test_tensor_errors import flow as flow_of
 
 CHAIN = ("a", "b", "c", "d")
 
@@ -26,19 +26,12 @@ CHAIN = ("a", "b", "c", "d")
 def flow(*names: str, prefix: str = "") -> OnnxFlow:
     """A chain of nodes: x → a → b …"""
     read = ("x", *(f"{one}_out" for one in names))
-    nodes = tuple(
-        FlowNode(
-            name=f"{prefix}{one}",
-            own_name=f"{prefix}{one}",
-            operator="Conv" if at % 2 == 0 else "Relu",
-            inputs=(read[at],),
-            outputs=(f"{one}_out",),
-            varies=True,
+    return flow_of(
+        *(
+            (f"{prefix}{one}", ("Conv", "Relu")[at % 2], (read[at],), read[at + 1])
+            for at, one in enumerate(names)
         )
-        for at, one in enumerate(names)
     )
-    tensors = {f"{one}_out": FlowTensor(dtype=DataType.FP32) for one in names}
-    return OnnxFlow(nodes=nodes, inputs=("x",), outputs=(read[-1],), tensors=tensors)
 
 
 def error(name: str, size: float, *, over: bool = False, peak: float = 1.0, nan: int = 0):
@@ -55,24 +48,25 @@ def error(name: str, size: float, *, over: bool = False, peak: float = 1.0, nan:
     )
 
 
-def pairs(*names: str) -> list[TensorPair]:
+def pairs(chain: OnnxFlow, prefix: str = "") -> list[TensorPair]:
+    """Each tensor of a chain of nodes with its own; the last one is the output."""
     return [
         TensorPair(
-            reference=f"{one}_out",
-            candidate=f"{one}_out",
-            node=f"side/{one}",
-            operator="Conv" if at % 2 == 0 else "Relu",
-            reference_node=one,
-            parents=(f"{names[at - 1]}_out",) if at else (),
-            is_output=one == names[-1],
-            is_end=one == names[-1],
+            reference=one.outputs[0],
+            candidate=one.outputs[0],
+            node=f"{prefix}{one.name}",
+            operator=one.operator,
+            reference_node=one.name,
+            parents=() if one.inputs == ("x",) else one.inputs,
+            is_output=one is chain.nodes[-1],
+            is_end=one is chain.nodes[-1],
         )
-        for at, one in enumerate(names)
+        for one in chain.nodes
     ]
 
 
 def bisected(*errors: TensorError, largest: float | None = 65_504.0) -> Bisected:
-    steps = growth_of(pairs(*CHAIN), {one.tensor: one for one in errors})
+    steps = growth_of(pairs(flow(*CHAIN), "side/"), {one.tensor: one for one in errors})
     beyond = tuple(
         BeyondRange(tensor=one.tensor, kind="activation", node="n", operator="Conv", peak=peak)
         for one in errors
@@ -137,22 +131,9 @@ def test_proposals_name_each_set_of_nodes_once_and_in_the_models_own_names() -> 
 def test_a_node_of_a_loop_is_kept_in_all_rounds_and_what_only_the_copy_has_is_left_out() -> None:
     rounds = ("scale::round0", "node_of_last", "scale::round1", "sum")
     loop = flow(*rounds)
-    steps = [
-        TensorPair(
-            reference=f"{name}_out",
-            candidate=f"{name}_out",
-            node=name,
-            operator=node.operator,
-            reference_node=name,
-            is_output=name == "sum",
-            is_end=name == "sum",
-            parents=node.inputs if node.inputs != ("x",) else (),
-        )
-        for name, node in zip(rounds, loop.nodes, strict=True)
-    ]
     errors = [error(name, 0.5, over=True) for name in rounds]
     found = started(
-        replace(bisected(), steps=growth_of(steps, {one.tensor: one for one in errors}))
+        replace(bisected(), steps=growth_of(pairs(loop), {one.tensor: one for one in errors}))
     )
     assert found.first == "scale::round0_out"
     proposals = proposals_of(found, loop, present={"loop", "scale", "sum"})
@@ -172,17 +153,9 @@ def test_a_node_of_a_loop_is_kept_in_all_rounds_and_what_only_the_copy_has_is_le
     ],
 )
 def test_a_block_is_a_module_where_names_say_so_else_the_neighbours(name, block) -> None:
-    pair = TensorPair(
-        reference=f"{name}_out",
-        candidate=f"{name}_out",
-        node=name,
-        operator="Conv",
-        reference_node=name,
-        is_output=True,
-        is_end=True,
-    )
-    steps = growth_of([pair], {pair.reference: error(name, 1.0, over=True)})
-    found = replace(bisected(), steps=steps, first=pair.reference)
+    (only,) = pairs(flow(name))
+    steps = growth_of([only], {only.reference: error(name, 1.0, over=True)})
+    found = replace(bisected(), steps=steps, first=only.reference)
     nodes = flow("enc/l1/q", "enc/l1/k", "enc/l2/q", "head")
     made = {one.kind: one.nodes for one in proposals_of(found, nodes, names(nodes))}
     assert made["block"] == block

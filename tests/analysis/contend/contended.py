@@ -3,23 +3,22 @@ import numpy as np
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
 from enginescope.judge.samples import Samples
 from enginescope.judge.verdict import EvidenceLevel
-from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.load_and_contention import ContentionOutcome
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.verdict.contend import Contender
+from tests.analysis.gated_runs import job, process
 
 BASE_MS = {"A": 2.0, "B": 5.0, "C": 1.0}
 ROUNDS = 8
+ON_CPU = {"backend": "ort-cpu", "threads": "2 (default)"}
 #: Of a report, where contenders are not named.
 FIELDS = {"threshold_pct": 1.0, "contenders": (), "share": "processes"}
 
 
 def run(name: str, values_ms: np.ndarray, kind: OutcomeKind = OutcomeKind.OK) -> Run:
-    return Run(
-        id=f"{name}{values_ms.size}",
-        created="",
-        origin="measured",
-        job=Job(subject=Subject(name=f"{name}.onnx"), backend=BackendSpec(name="fake")),
+    return process(
+        1.0,
+        of=job(f"{name}.onnx", "fake"),
         outcome=Outcome(kind=kind),
         samples=(Samples(metric="latency", values_ms=values_ms),),
         contention=ContentionOutcome(window_ms=1000.0, before=3, after=1),
@@ -61,10 +60,7 @@ def report(factors: dict[tuple[str, str], float] | None = None, *, count: int = 
         range(len(sets[("A",)])),
         threshold_pct=1.0,
         contenders=tuple(
-            Contender(
-                name=name, model=f"{name.lower()}.onnx", backend="ort-cpu", threads="2 (default)"
-            )
-            for name in "ABC"[:count]
+            Contender(name=one, model=f"{one.lower()}.onnx", **ON_CPU) for one in "ABC"[:count]
         ),
         share="processes",
         measured_rounds=ROUNDS,

@@ -16,15 +16,9 @@ def test_what_makes_runs_one_job_and_what_keeps_jobs_apart() -> None:
     (one,) = jobs_of([process(1.0, 2), process(1.0, 1), process(1.0, 0)])
     assert [run.created for run in one.runs] == sorted(run.created for run in one.runs)
     assert len(one.measured) == 3
-    runs = [
-        process(1.0),
-        process(1.0, of=job("other.onnx")),
-        process(1.0, of=job(spec="trt")),
-        process(1.0, of=job(spec="trt:fp16")),
-        process(1.0, inputs=shaped(8)),
-        process(1.0, of=job(cuda_graph=True)),
-        process(1.0, of=job(kind="throughput")),
-    ]
+    jobs = [job(), job("other.onnx"), job(spec="trt"), job(spec="trt:fp16"), job(cuda_graph=True)]
+    runs = [process(1.0, of=each) for each in (*jobs, job(kind="throughput"))]
+    runs.append(process(1.0, inputs=shaped(8)))
     assert len(jobs_of(runs)) == 7
     assert len(jobs_of([*runs, crashed()])) == 8  # which of them it was of cannot be said
 
@@ -68,17 +62,10 @@ def test_the_exact_counterpart_goes_before_one_known_by_its_file_and_none_is_gue
         [process(1.0, of=job(spec="trt"))],
         [process(1.0, of=job(spec="trt:fp16")), process(1.0, of=job(spec="trt:int8"))],
     )
-    assert [(one.a is None, one.b is None) for one in found] == [
-        (False, True),
-        (True, False),
-        (True, False),
-    ]
-    found = pairs(
-        [process(1.0, of=job(spec="trt"))],
-        [process(1.0, of=job(spec="ort-cpu"))],
-        across=("backend",),
-    )
-    assert [one.how for one in found] == ["same"]
+    lacking = [(one.a is None, one.b is None) for one in found]
+    assert lacking == [(False, True), (True, False), (True, False)]
+    trt, ort = ([process(1.0, of=job(spec=spec))] for spec in ("trt", "ort-cpu"))
+    assert [one.how for one in pairs(trt, ort, across=("backend",))] == ["same"]
 
 
 def test_labels_say_what_tells_jobs_apart() -> None:

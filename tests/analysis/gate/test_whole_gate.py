@@ -110,10 +110,7 @@ def share_flaky(count: int, scatter: float) -> float:
     draw = np.random.default_rng([count, int(1000 * scatter)])
     baselines = (
         [process(4.0 * np.exp(scatter * draw.standard_normal()), at, n=5) for at in range(count)]
-        for _ in range(200)
+        for _ in range(60)
     )
-    return float(
-        np.mean(
-            [flaky_baseline(one, "latency", 2.0, CompareConfig()) is not None for one in baselines]
-        )
-    )
+    notices = [flaky_baseline(one, "latency", 2.0, CompareConfig()) for one in baselines]
+    return float(np.mean([notice is not None for notice in notices]))

@@ -7,12 +7,16 @@ from enginescope.analysis.suites import suite_table
 from enginescope.analysis.suites.suite_row import run_figures
 from enginescope.analysis.suites.suite_view import perf_tables
 from enginescope.records.suite.suite import CellStatus
-from tests.analysis.gated_runs import process, with_device_latency
+from tests.analysis.gated_runs import crashed, process, with_device_latency
 from tests.suites.made import cell, result, row, timed
 
 CUDA = ("CUDAExecutionProvider", 90, 3.0)
 CPU = ("CPUExecutionProvider", 10, 1.0)
-TRT = ("TensorrtExecutionProvider", 75, 2.0)
+TRT = [
+    ("TensorrtExecutionProvider", 75, 2.0), ("CUDAExecutionProvider", 20, 0.5),
+    ("CPUExecutionProvider", 5, 0.5),
+]  # fmt: skip
+TRT_FIGURES = {"device_memory": 3.0 * 2**20, "load": 4_500.0}
 
 
 def zoo():
@@ -21,16 +25,7 @@ def zoo():
         [
             timed(cell("net"), 20.0),
             timed(cell("net", "ort-cuda"), 8.0, providers=[CUDA, CPU]),
-            timed(
-                cell("net", "ort-trt"),
-                5.0,
-                providers=[
-                    TRT,
-                    ("CUDAExecutionProvider", 20, 0.5),
-                    ("CPUExecutionProvider", 5, 0.5),
-                ],
-                figures={"device_memory": 3.0 * 2**20, "load": 4_500.0},
-            ),
+            timed(cell("net", "ort-trt"), 5.0, providers=TRT, figures=TRT_FIGURES),
             timed(cell("net", "trt"), 4.0),
             timed(cell("net", "ort-cpu:fp16"), 25.0),
             row(cell("bert"), CellStatus.TIMED_OUT, reason="did not end within 8 s"),
@@ -59,17 +54,8 @@ def test_speed_up_is_counted_from_the_baseline_at_each_shape() -> None:
     assert suite_table.speed_ups(made)["net-ort-cpu-None"] == 1.0
     assert "bert-ort-cpu-None" not in suite_table.speed_ups(made)
     assert suite_table.speed_ups(result(made.rows, baseline="ort-cuda"))["net-ort-cpu-None"] == 0.4
-    made = result(
-        [
-            timed(cell("net", spec, batch=batch), ms)
-            for spec, batch, ms in (
-                ("ort-cpu", 1, 2.0),
-                ("ort-cpu", 8, 12.0),
-                ("fake", 1, 1.0),
-                ("fake", 8, 3.0),
-            )
-        ]
-    )
+    times = {("ort-cpu", 1): 2.0, ("ort-cpu", 8): 12.0, ("fake", 1): 1.0, ("fake", 8): 3.0}
+    made = result([timed(cell("net", spec, batch=n), ms) for (spec, n), ms in times.items()])
     assert [suite_table.speed_ups(made)[f"net-fake-{batch}"] for batch in (1, 8)] == [2.0, 4.0]
 
 
@@ -100,22 +86,11 @@ def test_runs_of_several_processes_stand_beside_the_one_shown() -> None:
 
 
 def test_names_and_columns_are_the_scripts() -> None:
-    assert [one.name for one in perf_tables(zoo())] == [
-        "fail",
-        "success",
-        "latency",
-        "metrics",
-        "status",
-        "session",
-        "system_info",
-    ]
+    names = ("fail", "success", "latency", "metrics", "status", "session", "system_info")
+    assert tuple(one.name for one in perf_tables(zoo())) == names
     assert table("fail").headers == ("model", "ep", "error type", "error message")
-    assert table("latency").headers[:4] == (
-        "Model",
-        "ORT-CPUFp32 \nmean (ms)",
-        "ORT-CPUFp32 \n90th percentile (ms)",
-        "ORT-CUDAFp32 \nmean (ms)",
-    )
+    first = [f"ORT-CPUFp32 \n{what}" for what in ("mean (ms)", "90th percentile (ms)")]
+    assert table("latency").headers[:4] == ("Model", *first, "ORT-CUDAFp32 \nmean (ms)")
     assert "ORT-TRTFp16 \npeak memory usage (MiB)" in table("latency").headers
     assert table("status").headers == (
         "Model",
@@ -171,13 +146,8 @@ def test_the_scripts_tables_have_their_figures_and_units() -> None:
     assert (net["Total TRT execution time"], net["Total execution time"]) == (2_000.0, 3_000.0)
     assert net["% TRT execution time"] == pytest.approx(2 / 3)
     found = lines("success")
-    assert [one["device"] for one in found] == [
-        "ORT-CPUFp32",
-        "ORT-CUDAFp32",
-        "ORT-TRTFp32",
-        "TRTFp32",
-        "ort-cpu:fp16",
-    ]
+    devices = ["ORT-CPUFp32", "ORT-CUDAFp32", "ORT-TRTFp32", "TRTFp32", "ort-cpu:fp16"]
+    assert [one["device"] for one in found] == devices
     first = found[0]
     assert (first["engine"], first["version"], first["fp16"]) == ("onnxruntime", "1.31.1", False)
     assert (first["QPS"], first["average_latency_ms"], first["test_times"]) == (50.0, 20.0, 200)
@@ -208,16 +178,7 @@ def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
 
 
 def test_a_run_that_failed_has_no_figures() -> None:
-    from enginescope.records.run.run import Outcome, OutcomeKind, Run
-
-    run = Run(
-        id="a",
-        created="",
-        origin="measured",
-        job=cell().job,
-        outcome=Outcome(kind=OutcomeKind.CRASHED),
-    )
-    assert run_figures(run) == ()
+    assert run_figures(crashed()) == ()
 
 
 def test_parquet_holds_the_same_table_with_every_figure_and_sign() -> None:
@@ -271,13 +232,8 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
     )
     success, failed = lines("success", made), lines("fail", made)
     devices = [(line["model_name"], line["device"]) for line in success]
-    assert devices == [
-        ("a", one),
-        ("a", "ORT-CPUFp32"),
-        ("b", two),
-        ("b", "TRTFp32"),
-        ("b", "trtexec"),
-    ]
+    names = [one, "ORT-CPUFp32", two, "TRTFp32", "trtexec"]
+    assert devices == [*zip("aabbb", names, strict=True)]
     by_model = {line["Model"]: line for line in lines("latency", made)}
     status = {line["Model"]: line for line in lines("status", made)}
     for line in success:

@@ -9,7 +9,7 @@ from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.verdict import VerdictKind
 
 SIDES = 32
-SEARCHES = 100
+SEARCHES = 60
 
 
 def wandering(draw, rounds: int, sides: int, *, persistence: float, sd: float) -> np.ndarray:
@@ -55,8 +55,8 @@ def search(draw, levels: np.ndarray) -> tuple[int, VerdictKind | None]:
 def test_a_winner_among_equals_is_seldom_claimed_though_the_leader_looks_faster() -> None:
     found = [search(np.random.default_rng(seed), np.zeros(SIDES)) for seed in range(SEARCHES)]
     claims = [leader for leader, kind in found if kind is VerdictKind.FASTER]
-    assert len(claims) <= 5
-    assert sum(leader != 0 for leader, _ in found) > 90  # a search always has a leader
+    assert len(claims) <= 3
+    assert sum(leader != 0 for leader, _ in found) > 54  # a search always has a leader
     draw = np.random.default_rng(1)
     ratios = []
     for _ in range(20):

@@ -10,10 +10,7 @@ from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.verdict import upgrade
 
 SAFE, WORSE, BETTER, OPEN = (
-    upgrade.UpgradeKind.SAFE,
-    upgrade.UpgradeKind.WORSE,
-    upgrade.UpgradeKind.BETTER,
-    upgrade.UpgradeKind.INCONCLUSIVE,
+    upgrade.UpgradeKind[name] for name in ("SAFE", "WORSE", "BETTER", "INCONCLUSIVE")
 )
 
 
@@ -31,20 +28,18 @@ def report(*rows: upgrade.UpgradeRow, **versions: str) -> upgrade.UpgradeReport:
     )
 
 
-@pytest.mark.parametrize(
-    ("recorded", "again", "agreement"),
-    [
-        (SAFE, SAFE, upgrade.Agreement.SAME),
-        (SAFE, WORSE, upgrade.Agreement.DIFFERENT),
-        (BETTER, SAFE, upgrade.Agreement.DIFFERENT),
-        (OPEN, SAFE, upgrade.Agreement.INCONCLUSIVE),
-        (OPEN, OPEN, upgrade.Agreement.INCONCLUSIVE),
-        (None, WORSE, upgrade.Agreement.INCONCLUSIVE),
-    ],
-)
-def test_agreement(recorded, again, agreement) -> None:
-    rows = [None if kind is None else row(kind) for kind in (recorded, again)]
-    assert agreement_of(*rows) is agreement
+AGREEMENTS = {
+    upgrade.Agreement.SAME: [(SAFE, SAFE)],
+    upgrade.Agreement.DIFFERENT: [(SAFE, WORSE), (BETTER, SAFE)],
+    upgrade.Agreement.INCONCLUSIVE: [(OPEN, SAFE), (OPEN, OPEN), (None, WORSE)],
+}
+
+
+@pytest.mark.parametrize("agreement", AGREEMENTS)
+def test_agreement(agreement) -> None:
+    for kinds in AGREEMENTS[agreement]:
+        rows = [None if kind is None else row(kind) for kind in kinds]
+        assert agreement_of(*rows) is agreement, kinds
 
 
 def test_a_verdict_on_the_same_figures_is_the_same() -> None:
@@ -73,16 +68,9 @@ def test_a_verdict_on_the_same_figures_is_the_same() -> None:
 )
 def test_what_counts(recorded, again, is_reproduced) -> None:
     reports = report(*recorded), report(*again)
-    result = upgrade.Reproduction(
-        folder="d",
-        files=1,
-        size_bytes=1,
-        sha256="ab",
-        enginescope="0.1",
-        recorded=reports[0],
-        again=reports[1],
-        models=reproduced_models(*reports),
-    )
+    package = {"folder": "d", "files": 1, "size_bytes": 1, "sha256": "ab", "enginescope": "0.1"}
+    models = reproduced_models(*reports)
+    result = upgrade.Reproduction(**package, recorded=reports[0], again=reports[1], models=models)
     assert result.is_reproduced is is_reproduced
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.upgrade.rows import (
+    MOST_LAYERS,
     Drift,
     drift_of,
+    layer_differences,
     metric_rows,
     output_gap,
     output_row,
@@ -19,25 +21,32 @@ from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.verdict import EvidenceLevel
 from enginescope.records.plan.build import BuildReport
-from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.records.run.run import OutcomeKind, Run, TensorValues
 from enginescope.records.tensor import DataType
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
+from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named, process
+
+TERMS = CompareConfig(threshold_pct=2.0, confidence=0.99)
+
+
+def rows_on(*sides, **more):
+    return metric_rows(compare_sides(named(*sides), TERMS), UPGRADE_LIMITS, TERMS, **more)
 
 
 def rows_of(ratio: float, **how):
-    sides = named(*in_turn(ratio, **how))
-    comparison = compare_sides(sides, CompareConfig(threshold_pct=2.0, confidence=0.99))
-    return metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
+    return rows_on(*in_turn(ratio, **how))
 
 
-@pytest.mark.parametrize(
-    ("ratio", "kind"),
-    [(1.03, UpgradeKind.WORSE), (1.0, UpgradeKind.SAFE), (0.9, UpgradeKind.BETTER)],
-)
-def test_the_latency_decides(ratio, kind) -> None:
-    row = rows_of(ratio)[0]
-    assert (row.metric, row.kind, row.decides) == ("latency", kind, True)
+def test_the_latency_decides() -> None:
+    for ratio, kind in (
+        (1.03, UpgradeKind.WORSE),
+        (1.0, UpgradeKind.SAFE),
+        (0.9, UpgradeKind.BETTER),
+    ):
+        row = rows_of(ratio)[0]
+        assert (row.metric, row.kind, row.decides) == ("latency", kind, True), ratio
 
 
 def test_the_better_side_the_host_and_wins_without_outputs() -> None:
@@ -45,9 +54,7 @@ def test_the_better_side_the_host_and_wins_without_outputs() -> None:
     assert (row.kind, row.reason) == (UpgradeKind.SAFE, "not-worse")
     old, new = in_turn(1.0)
     old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]
-    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
-    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
-    (row,) = [row for row in rows if row.metric == "enqueue"]
+    (row,) = [row for row in rows_on(old, new) if row.metric == "enqueue"]
     assert (row.kind, row.decides) == (UpgradeKind.WORSE, False)
     assert "enqueue" not in {row.metric for row in rows_of(1.0)}
     faster, *_ = without_wins(rows_of(0.9))
@@ -59,11 +66,7 @@ def test_the_better_side_the_host_and_wins_without_outputs() -> None:
 def test_memory_counts_and_the_load_and_the_runtime_do_not() -> None:
     old, new = in_turn(1.0)
     new = tuple(replace(run, peak_memory_bytes=120 << 20) for run in new)
-    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
-    rows = {
-        row.metric: row
-        for row in metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
-    }
+    rows = {row.metric: row for row in rows_on(old, new)}
     assert (rows["peak_memory"].kind, rows["peak_memory"].decides) == (UpgradeKind.WORSE, True)
     assert not rows["load"].decides
     # Above the floor too.
@@ -81,12 +84,8 @@ def memory_row(before_mib: float, after_mib: float, library: dict | None = None)
         tuple(replace(run, peak_memory_bytes=int(mib * 2**20)) for run in side)
         for side, mib in zip(in_turn(1.0), (before_mib, after_mib), strict=True)
     )
-    comparison = compare_sides(named(*sides), CompareConfig(threshold_pct=2.0))
     asked: list[int] = []
-    terms = CompareConfig(confidence=0.99)
-    rows = metric_rows(
-        comparison, UPGRADE_LIMITS, terms, lambda: asked.append(1) or (library or {})
-    )
+    rows = rows_on(*sides, library=lambda: asked.append(1) or (library or {}))
     (row,) = (row for row in rows if row.metric == "peak_memory")
     return row, len(asked)
 
@@ -133,13 +132,8 @@ def side(*, fails: bool = False) -> ValidatedSide:
     from enginescope.analysis.errors.output_tolerance import tolerance_named
 
     reasons = (OutputReason(code="max-abs", message="too far"),) if fails else ()
-    output = OutputDiff(
-        name="y",
-        reference_dtype=DataType.FP32,
-        dtype=DataType.FP32,
-        tolerance=tolerance_named("fp32"),
-        reasons=reasons,
-    )
+    types = {"reference_dtype": DataType.FP32, "dtype": DataType.FP32}
+    output = OutputDiff(name="y", tolerance=tolerance_named("fp32"), reasons=reasons, **types)
     diff = SideDiff(label="s", outputs=(output,), samples=(), worst=None)
     return ValidatedSide(label="s", tolerance="fp32", tolerance_why="", diff=diff)
 
@@ -186,3 +180,57 @@ def test_each_verdict_has_the_level_of_evidence_of_its_runs() -> None:
         assert {verdict.evidence for verdict in found.pairs[0].verdicts} == {level}
         rows = metric_rows(found, UPGRADE_LIMITS, CompareConfig())
         assert {row.verdict.evidence for row in rows if row.verdict} == {level}
+
+
+def profiled(*nodes: tuple[str, str, float], seed: int = 0) -> Run:
+    """A process of ONNX Runtime whose profile has these nodes: name, operator, milliseconds."""
+    layers = tuple(
+        LayerTiming(index=at, name=name, kind=kind, mean_ms=ms)
+        for at, (name, kind, ms) in enumerate(nodes)
+    )
+    return replace(process(1.0, seed=seed), profile=Profile(source="onnxruntime", layers=layers))
+
+
+OLD = profiled(("conv", "Conv", 1.0), ("relu", "Relu", 0.5), ("fc", "Gemm", 0.25))
+NEW = profiled(("conv", "FusedConv", 1.2), ("fc", "Gemm", 0.25))
+
+
+def test_causes_add_up_to_the_difference_of_the_plans() -> None:
+    found = layer_differences((run_a(),), (run_b(),))
+    assert sum(one.difference_ms for one in found.causes) == pytest.approx(
+        found.new_ms - found.old_ms
+    )
+    changes = {change for one in found.layers for change in one.changes}
+    assert {"only old", "only new", "precision FP32 → FP16", "tactic"} <= changes
+    many = profiled(*((f"n{at}", "Conv", 1.0) for at in range(50)))
+    found = layer_differences((many,), (many,))
+    assert (len(found.layers), found.paired, found.differing) == (MOST_LAYERS, 50, 0)
+
+
+def test_nodes_of_a_profile_are_paired_by_name_with_their_medians() -> None:
+    found = layer_differences((OLD,), (NEW,))
+    assert (found.old, found.new, found.paired, found.differing) == (3, 2, 2, 1)
+    assert (found.only_old, found.only_new) == (1, 0)
+    assert (found.old_ms, found.new_ms) == (pytest.approx(1.75), pytest.approx(1.45))
+    rows = {one.name: (one.changes, one.difference_ms) for one in found.layers}
+    assert rows["relu"] == (("only old",), pytest.approx(-0.5))
+    assert rows["conv"] == (("kind",), pytest.approx(0.2))
+    assert rows["fc"] == ((), pytest.approx(0.0))
+    paused = replace(OLD.profile.layers[0], mean_ms=9.0, median_ms=1.0)
+    others = (replace(one, median_ms=one.mean_ms) for one in OLD.profile.layers[1:])
+    profile = replace(OLD.profile, layers=(paused, *others))
+    found = layer_differences((replace(OLD, profile=profile),), (OLD,))
+    assert (found.old_ms, found.new_ms) == (pytest.approx(1.75), pytest.approx(1.75))
+
+
+def test_the_first_process_that_has_layers_counts_unless_the_host_enqueues() -> None:
+    old, new = (replace(run, profile=replace(run.profile, mode="host")) for run in (OLD, NEW))
+    found = layer_differences((old,), (new,))
+    assert (found.paired, found.only_old) == (2, 1)
+    assert (found.old_ms, found.new_ms) == (None, None)
+    assert {layer.difference_ms for layer in found.layers} == {None}
+    bare, failed = process(1.0, seed=3), replace(OLD, samples=())
+    failed = replace(failed, outcome=replace(failed.outcome, kind=OutcomeKind.CRASHED))
+    assert layer_differences((bare,), (NEW,)) is None
+    assert layer_differences((failed,), (NEW,)) is None
+    assert layer_differences((bare, OLD), (bare, NEW)).paired == 2

@@ -33,17 +33,11 @@ def test_a_change_of_level_and_what_changed_with_it() -> None:
     ]
     assert [(one.first, one.last) for one in found.levels] == [(0, 11), (12, 23)]
     assert found.levels[1].value == pytest.approx(4.4, rel=0.01)
-    environments = {
-        0: host(onnxruntime="1.20", numpy="1"),
-        5: host(onnxruntime="1.21", numpy="1"),
-        12: host(onnxruntime="1.22", numpy="2"),
-    }
+    versions = {0: ("1.20", "1"), 5: ("1.21", "1"), 12: ("1.22", "2")}
+    environments = {at: host(onnxruntime=a, numpy=b) for at, (a, b) in versions.items()}
     (change,) = only(over_days(STEP, environments=environments)).sure
-    assert [(one.fact, one.elsewhere) for one in change.changed] == [
-        ("numpy", 0),
-        ("ONNX Runtime", 1),
-        ("commit", 22),
-    ]
+    elsewhere = {one.fact: one.elsewhere for one in change.changed}
+    assert [*elsewhere.items()] == [("numpy", 0), ("ONNX Runtime", 1), ("commit", 22)]
 
 
 def test_a_rate_that_rises_got_better_and_a_missing_figure_has_no_history() -> None:
@@ -158,44 +152,27 @@ def test_facts_and_their_order() -> None:
         ),
     )
     assert [one.fact for one in history.fact_changes(before, after)] == [
-        "model",
-        "engine",
-        "TensorRT",
-        "driver",
-        "governor",
-        "boost",
-        "python",
-        "OMP_NUM_THREADS",
-        "enginescope",
-        "host",
+        *("model", "engine", "TensorRT", "driver", "governor", "boost", "python"),
+        *("OMP_NUM_THREADS", "enginescope", "host"),
     ]
     assert str(history.fact_changes(before, after)[7]) == "OMP_NUM_THREADS none → 1"
     assert history.facts_of(before)["model"] == "a" * 12
 
 
-def test_versions_of_imported_runs_and_containers_are_facts() -> None:
+def test_facts_of_imported_runs_containers_and_machines_by_name() -> None:
     run = process(4.0, tool=ToolReport(tool="trtexec", tool_version="8.6.1"))
     assert history.facts_of(run)["TensorRT"] == "8.6.1"
     bare = process(4.0, environment=Environment(host=Host(name="one")))
     boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
     assert [str(one) for one in history.fact_changes(bare, boxed)] == ["container none → docker"]
-
-
-def test_facts_of_the_machine_by_name() -> None:
     machine = Host(
         name="one", os="Linux 6.1", container="docker", cores_usable=4, boost=False, smt=True
     )
     gpus = (Device(name="H200", driver="570"), Device(name="H200", driver="580"))
     run = process(4.0, environment=Environment(host=machine, devices=gpus))
-    assert history.facts_of(run) == {
-        "boost": "off",
-        "SMT": "on",
-        "system": "Linux 6.1",
-        "container": "docker",
-        "cores": "4",
-        "host": "one",
-        "driver": "570 + 580",
-    }
+    facts = {"boost": "off", "SMT": "on", "system": "Linux 6.1", "container": "docker"}
+    facts |= {"cores": "4", "host": "one", "driver": "570 + 580"}
+    assert history.facts_of(run) == facts
     assert history.facts_of(process(4.0, environment=Environment())) == {}
 
 
@@ -230,23 +207,14 @@ def many_series(number: int):
     return a_run(samples=samples, at=number)
 
 
-def counted(monkeypatch) -> list[int]:
-    """Intervals that are computed, wherever they are asked for."""
-    calls, real = [], autocorrelation.quantile_interval
-    monkeypatch.setattr(
-        "enginescope.judge.stats.describe.quantile_interval",
-        lambda *a, **k: calls.append(1) or real(*a, **k),
-    )
-    monkeypatch.setattr(
-        "enginescope.analysis.verdicts.history.quantile_interval",
-        lambda *a, **k: calls.append(1) or real(*a, **k),
-        raising=False,
-    )
-    return calls
-
-
 def test_a_history_computes_one_interval_for_each_run(monkeypatch) -> None:
-    calls = counted(monkeypatch)
+    calls, real = [], autocorrelation.quantile_interval
+    for module in ("judge.stats.describe", "analysis.verdicts.history"):
+        monkeypatch.setattr(
+            f"enginescope.{module}.quantile_interval",
+            lambda *a, **k: calls.append(1) or real(*a, **k),
+            raising=False,
+        )
     runs = [many_series(number) for number in range(12)]
     (found,) = history.histories(runs, sitting_s=0)
     assert (len(found.points), len(calls)) == (12, 12)

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
@@ -10,13 +9,14 @@ from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
 from enginescope.judge.comparison.looks import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.notice import Notice
-from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, VerdictKind
+from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, VerdictKind
 from enginescope.records.environment import Device, Environment
 from enginescope.records.notice import is_unstable, most_severe
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise import Decidable, NoiseFloor
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
+from tests.analysis.runs.test_gpu_state import sampled, telemetry
 
 FLOOR = NoiseFloor(
     environment=Environment(host=HOST).comparable_key(),
@@ -143,18 +143,16 @@ def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> No
 
 def test_each_side_has_its_own_figures() -> None:
     """ "A and B and C" stood before the figure of one of them."""
-    sides = named(
-        *(
-            (replace(process(1.0 + at), notices=(load(cores),)),)
-            for at, cores in enumerate((0.2, 0.4, 1.8))
-        )
-    )
-    assert codes(compare_sides(sides))["W-LOAD"] == (
+
+    def loaded(*loads: float):
+        runs = (replace(process(1.0 + at), notices=(load(one),)) for at, one in enumerate(loads))
+        return codes(compare_sides(named(*((run,) for run in runs))))["W-LOAD"]
+
+    assert loaded(0.2, 0.4, 1.8) == (
         "A: other load: 0.2 of 2 cores busy; B: other load: 0.4 of 2 cores busy; "
         "C: busy machine: other load: 1.8 of 2 cores busy"
     )
-    alike = named(*((replace(process(1.0 + at), notices=(load(0.2),)),) for at in range(3)))
-    assert codes(compare_sides(alike))["W-LOAD"] == "A, B and C: other load: 0.2 of 2 cores busy"
+    assert loaded(0.2, 0.2, 0.2) == "A, B and C: other load: 0.2 of 2 cores busy"
 
 
 def test_each_side_of_many_processes_has_its_own_figures() -> None:
@@ -237,14 +235,12 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     assert quiet.notices == ()
     assert quiet.other_cores is None
     cores = [0.2, 0.3, 1.8] * 7
-    loud = [
-        tuple(
-            replace(run, notices=(load(one),), other_load_cores=one)
-            for run, one in zip(side, cores, strict=False)
-        )
-        for side in (a, b)
-    ]
-    floor = noise_floor(named(*loud))
+
+    def loud(side):
+        pairs = zip(side, cores, strict=False)
+        return tuple(replace(run, notices=(load(n),), other_load_cores=n) for run, n in pairs)
+
+    floor = noise_floor(named(loud(a), loud(b)))
     assert [one.message for one in floor.notices] == [
         "busy machine: other load: 1.8 of 2 cores busy"
     ]
@@ -253,7 +249,7 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
     assert "measured under load: busy machine: other load: 1.8 of 2 cores busy" in told
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
-    few = [(*loud[0][:9], *a[9:]), b]
+    few = [(*loud(a)[:9], *a[9:]), b]
     assert noise_floor(named(*few)).notices == ()
 
 
@@ -289,15 +285,9 @@ def test_the_threshold_is_held_to_the_floor_of_the_model_else_the_noisiest() -> 
     assert fitting_floor(sides, (elsewhere,)) is None
     mixed = [[process(1.0)], [process(1.0, job=job("trt"))]]
     assert fitting_floor(mixed, (FLOOR,)) is None
-
-
-@pytest.mark.parametrize(
-    ("method", "n", "expected"),
-    [("rounds", 8, 1.5), ("samples", 400, 7.14), ("processes", 4, 3.51)],
-)
-def test_what_a_floor_lets_a_comparison_decide(method, n, expected) -> None:
-    estimate = RatioEstimate(ratio=1.0, interval=None, method=method, n_a=n, n_b=n)
-    assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01)
+    for method, n, expected in (("rounds", 8, 1.5), ("samples", 400, 7.14), ("processes", 4, 3.51)):
+        estimate = RatioEstimate(ratio=1.0, interval=None, method=method, n_a=n, n_b=n)
+        assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01), method
 
 
 def test_sides_apart_are_told_to_be_and_separate_commands_in_turn_are_interleaved() -> None:
@@ -323,17 +313,6 @@ def test_other_versions_are_told_and_runs_without_common_samples_refused() -> No
         compare_sides(named((bare,), (bare,)))
 
 
-def test_trtexec_times_that_come_in_steps() -> None:
-    from enginescope.judge.samples import Samples, frozen
-
-    def stepped(median: float):
-        values = np.round(np.random.default_rng(3).normal(median, 0.01, 400) / 0.01) * 0.01
-        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
-
-    found = compare_sides(named((stepped(0.1),), (stepped(0.108),)))
-    assert found.pairs[0].headline.reason is Reason.CLOCK_STEP
-
-
 @pytest.mark.parametrize(
     ("left_out", "said"),
     [
@@ -348,12 +327,60 @@ def test_disturbed_rounds_are_said_whether_they_count_or_not(left_out: int, said
     headline = found.pairs[0].headline
     disturbed = DisturbedRounds(a=0, b=1, both=2)
     estimate = replace(headline.estimate, n_a=9, n_b=9, left_out=left_out, disturbed=disturbed)
-    pair = replace(
-        found.pairs[0],
-        verdicts=(replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:]),
-    )
+    verdicts = (replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:])
+    pair = replace(found.pairs[0], verdicts=verdicts)
     notices = measured_notices(replace(found, pairs=(pair,)))
     (notice,) = (one for one in notices if one.code == "W-DISTURBED-ROUNDS")
     assert notice.message.startswith(said)
     figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}
     assert figures == {"b": "B", "left_out": left_out, "rounds": 9 + left_out}
+
+
+SETTLED, COLD, SHORT = 0.0, 30.0, None
+
+
+def on_gpu(runs, c_per_min):
+    """Give each run a GPU of known energy whose temperature rises by so much."""
+    counted = telemetry("energy_mj", "power_w")
+    found = []
+    for run in runs:
+        gpu = counted
+        if c_per_min is not SHORT:
+            hot = sampled(50, c_per_min)
+            power = replace(hot.series.channels[0], name="power_w")
+            gpu = replace(hot, series=replace(hot.series, channels=(*hot.series.channels, power)))
+        found.append(replace(run, gpu=gpu))
+    return tuple(found)
+
+
+def said(a: float | None, b: float | None, *, apart: bool = False) -> dict[str, str]:
+    first, second = in_turn(1.0, rounds=4)
+    if apart:
+        first, second = ((replace(side[0], turn=None),) for side in (first, second))
+    return codes(compare_sides(named(on_gpu(first, a), on_gpu(second, b))))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (SETTLED, COLD, ("A settled in 4 of 4", "B cold in 4 of 4")),
+        (SETTLED, SHORT, ("A settled in 4 of 4", "B unknown in 4 of 4")),
+        (SHORT, SHORT, ("A unknown in 4 of 4", "B unknown in 4 of 4")),
+    ],
+)
+def test_states_that_differ_or_are_unknown_are_named(a, b, words) -> None:
+    message = said(a, b)["W-THERMAL-STATE"]
+    assert all(each in message for each in words)
+
+
+def test_equal_states_need_no_word_and_single_runs_show_temperatures_if_there_is_energy() -> None:
+    for state in (SETTLED, COLD):
+        assert "W-THERMAL-STATE" not in said(state, state)
+    found = said(SETTLED, COLD, apart=True)
+    assert "A settled: 50 → 50 °C, 0 °C/min over 20.0 s; B cold: 51 → 5" in found["W-THERMAL-STATE"]
+    assert "weaker evidence" in found["I-NOT-IN-TURN"]
+    assert "heat left by one side" in found["I-NOT-IN-TURN"]
+    first, second = (replace(side[0], turn=None) for side in in_turn(1.0, rounds=4))
+    bare = codes(compare_sides(named((first,), (second,))))
+    assert "W-THERMAL-STATE" not in bare
+    assert "heat" not in bare["I-NOT-IN-TURN"]

@@ -50,10 +50,8 @@ def test_the_fastest_is_first_and_sides_as_fast_share_a_rank() -> None:
     assert not any((*one.same, *one.open) for one in found.sides)
     found = ranked(1.0, 1.001, 0.8, 1.3)
     assert [(one.label, one.rank) for one in found.sides[:1]] == [("C", 1)]
-    assert {(one.label, one.rank, one.same) for one in found.sides[1:3]} == {
-        ("A", 2, ("B",)),
-        ("B", 2, ("A",)),
-    }
+    alike = {(one.label, one.rank, one.same) for one in found.sides[1:3]}
+    assert alike == {("A", 2, ("B",)), ("B", 2, ("A",))}
     assert (found.sides[3].label, found.sides[3].rank) == ("D", 4)
 
 
@@ -75,40 +73,27 @@ def test_sides_that_noise_does_not_tell_apart_or_that_are_not_comparable_have_no
     assert ranking_of(compare_sides(named(a, b, c, d))) is None
 
 
-def planted(kinds: dict[tuple[str, str], VerdictKind], *, higher: bool = False) -> Ranking:
+def planted(kinds: dict[tuple[str, str], VerdictKind]) -> Ranking:
     """Rank sides A, B, C, … by verdicts on the second of each pair against the first."""
     labels = sorted({label for pair in kinds for label in pair})
     pairs = []
     for a, b in combinations(labels, 2):
         estimate = RatioEstimate(ratio=1.0, interval=None, method="rounds", n_a=8, n_b=8)
-        headline = Verdict(
-            metric="latency",
-            kind=kinds[a, b],
-            reason=Reason.BEYOND_THRESHOLD,
-            a=1.0,
-            b=1.0,
-            estimate=estimate,
-            higher_is_better=higher,
-        )
+        figures = {"a": 1.0, "b": 1.0, "estimate": estimate, "reason": Reason.BEYOND_THRESHOLD}
+        headline = Verdict(metric="latency", kind=kinds[a, b], **figures)
         pairs.append(MeasuredPair(a=a, b=b, verdicts=(headline,)))
     first = [pair for pair in pairs if pair.a == labels[0]]
     others = [pair for pair in pairs if pair.a != labels[0]]
     sides = named(*([()] * len(labels)))
-    return ranking_of(
-        MeasuredComparison(
-            sides=sides, pairs=tuple(first), other_pairs=tuple(others), threshold_pct=1.0
-        )
-    )
+    found = {"pairs": tuple(first), "other_pairs": tuple(others), "threshold_pct": 1.0}
+    return ranking_of(MeasuredComparison(sides=sides, **found))
 
 
 def test_a_side_between_two_others_tells_them_apart_and_a_circle_ranks_nobody() -> None:
     slower, open_ = VerdictKind.SLOWER, VerdictKind.INCONCLUSIVE
     found = planted({("A", "B"): slower, ("B", "C"): slower, ("A", "C"): open_})
-    assert [(one.label, one.rank, one.open) for one in found.sides] == [
-        ("A", 1, ("C",)),
-        ("B", 2, ()),
-        ("C", 3, ("A",)),
-    ]
+    ranks = [(one.label, one.rank, one.open) for one in found.sides]
+    assert ranks == [("A", 1, ("C",)), ("B", 2, ()), ("C", 3, ("A",))]
     slower, faster = VerdictKind.SLOWER, VerdictKind.FASTER
     found = planted({("A", "B"): slower, ("B", "C"): slower, ("A", "C"): faster})
     assert [one.rank for one in found.sides] == [1, 1, 1]

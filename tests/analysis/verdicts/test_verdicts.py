@@ -10,9 +10,9 @@ from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
-from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
 from enginescope.records.tensor import DataType, Tensor
+from tests.analysis.gated_runs import job
 
 DRAW = np.random.default_rng(0)
 
@@ -33,14 +33,6 @@ def process(median_ms: float, *, n: int = 400, turn: RoundPosition | None = None
 def sampled(values: np.ndarray, run: Run | None = None) -> Run:
     samples = (Samples(metric="latency", values_ms=frozen(values)),)
     return replace(run or process(1.0), samples=samples)
-
-
-def job(precision: str | None = None, **mode) -> Job:
-    return Job(
-        subject=Subject(name="net.onnx", kind="onnx"),
-        backend=BackendSpec(name="ort-cpu", precision=precision),
-        workload=Workload(batch=1, mode=Mode(**mode)),
-    )
 
 
 def sides(ratio: float, *, rounds: int = 10, noise: float = 0.01, shared: float = 0.0):
@@ -110,7 +102,7 @@ HERE = Environment(
     host=Host(cpu_model="Xeon", cores_usable=2), devices=(Device(name="A100", driver="580"),)
 )
 BASE = {
-    "job": job("fp32", cuda_graph=False),
+    "job": job(spec="ort-cpu:fp32", cuda_graph=False),
     "environment": HERE,
     "inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(1, 3)),),
 }
@@ -119,8 +111,8 @@ BASE = {
 @pytest.mark.parametrize(
     ("key", "change"),
     [
-        ("precision", {"job": job("fp16", cuda_graph=False)}),
-        ("graph", {"job": job("fp32", cuda_graph=True)}),
+        ("precision", {"job": job(spec="ort-cpu:fp16", cuda_graph=False)}),
+        ("graph", {"job": job(spec="ort-cpu:fp32", cuda_graph=True)}),
         ("gpu", {"environment": replace(HERE, devices=(Device(name="H200", driver="580"),))}),
         ("cpu", {"environment": replace(HERE, host=Host(cpu_model="Other", cores_usable=2))}),
         ("shapes", {"inputs": (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)}),
@@ -208,22 +200,16 @@ def test_figures_that_each_process_or_build_has_one_of() -> None:
     assert build.processes_a == 10
 
 
-@pytest.mark.parametrize(
-    ("size", "kind"),
-    [
-        (900, VerdictKind.FASTER),
-        (991, VerdictKind.SAME),
-        (1000, VerdictKind.SAME),
-        (1009, VerdictKind.SAME),
-        (1011, VerdictKind.SLOWER),
-    ],
-)
-def test_a_smaller_engine_is_better_by_more_than_the_threshold(size, kind) -> None:
-    a, b = (
-        [process(1.0, build=BuildReport(engine="x", engine_bytes=size))] for size in (1000, size)
-    )
-    (found,) = (one for one in verdicts(a, b) if one.metric == "engine_size")
-    assert (found.kind, found.threshold_pct) == (kind, 1)
+def test_a_smaller_engine_is_better_by_more_than_the_threshold() -> None:
+    kinds = {900: "faster", 991: "same", 1000: "same", 1009: "same", 1011: "slower"}
+    sides = {
+        size: [process(1.0, build=BuildReport(engine="x", engine_bytes=size))] for size in kinds
+    }
+    for size, kind in kinds.items():
+        (found,) = (
+            one for one in verdicts(sides[1000], sides[size]) if one.metric == "engine_size"
+        )
+        assert (found.kind.value, found.threshold_pct) == (kind, 1), size
 
 
 def disturbed(run: Run) -> Run:
