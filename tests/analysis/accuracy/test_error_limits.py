@@ -23,9 +23,9 @@ from enginescope.analysis.errors.output_tolerance import tolerance_named
 INT8, FP16, FP32 = (tolerance_named(row) for row in ("int8", "fp16", "fp32"))
 
 
-def whole(values: Any, row: Any, noise: ExpectedNoise | None = None, off: float = 0.0) -> Any:
+def whole(values: Any, row: Any, noise: ExpectedNoise | None = None) -> Any:
     r = np.asarray(values, dtype=np.float64)
-    return whole_limits(moments_of(r, r + off), float(r.min()), float(r.max()), row, noise)
+    return whole_limits(moments_of(r, r), float(r.min()), float(r.max()), row, noise)
 
 
 def channels(*rows: Any, candidate: Any = None, **options: Any) -> ChannelErrors:

@@ -171,12 +171,12 @@ def test_the_steepest_add_most_and_the_front_is_beaten_in_neither() -> None:
     assert front([]) == ()
 
 
-def trial(kind: str, ms: float, *, passes: bool, nodes: int, error_: float = 0.1):
+def trial(kind: str, ms: float, *, passes: bool, nodes: int):
     return PrecisionTrial(
         proposal=Proposal(kind=kind, title=kind, nodes=tuple(map(str, range(nodes)))),
         specification="",
         passes=passes,
-        error=error_,
+        error=0.1,
         latency_ms=ms,
         interval=Interval(low=ms - 0.05, high=ms + 0.05),
     )

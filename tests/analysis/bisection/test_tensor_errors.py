@@ -67,14 +67,14 @@ def test_what_cannot_be_compared_has_a_reason() -> None:
     assert not sums.is_compared
 
 
-def flow(*made: tuple[str, str, tuple[str, ...], str], dtype=DataType.FP32) -> OnnxFlow:
+def flow(*made: tuple[str, str, tuple[str, ...], str]) -> OnnxFlow:
     nodes = tuple(
         FlowNode(
             name=name, own_name=name, operator=operator, inputs=inputs, outputs=(out,), varies=True
         )
         for name, operator, inputs, out in made
     )
-    tensors = {one.outputs[0]: FlowTensor(dtype=dtype) for one in nodes}
+    tensors = {one.outputs[0]: FlowTensor(dtype=DataType.FP32) for one in nodes}
     return OnnxFlow(nodes=nodes, inputs=("x",), outputs=(made[-1][3],), tensors=tensors)
 
 

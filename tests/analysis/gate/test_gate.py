@@ -256,9 +256,9 @@ def in_bursts(run):
     return replace(run, samples=(Samples(metric="latency", values_ms=frozen(values)),))
 
 
-def of_rounds(label: str, rounds: int = 28) -> list:
+def of_rounds(label: str) -> list:
     draw = np.random.default_rng(ord(label))
-    levels = np.exp(0.003 * draw.standard_normal(rounds))
+    levels = np.exp(0.003 * draw.standard_normal(28))
     return [process(4.0 * level, at, turn=turn(label, at)) for at, level in enumerate(levels)]
 
 

@@ -73,9 +73,8 @@ def test_a_trace_pads_leaves_out_and_counts_changes() -> None:
 # The knee and slower shapes: planted ones are found, noise alone gives none.
 
 
-def knee(times_ms=None, gain_pct=10.0, **more):
-    runs = outcomes(times_ms, **more) if times_ms else outcomes(**more)
-    return knee_of(points(), [run.later_medians for run in runs], gain_pct)
+def knee(times_ms=TIMES_MS, **more):
+    return knee_of(points(), [run.later_medians for run in outcomes(times_ms, **more)], 10.0)
 
 
 def test_the_knee_is_the_smallest_shape_above_which_little_is_gained() -> None:
@@ -89,8 +88,7 @@ def test_the_knee_is_the_smallest_shape_above_which_little_is_gained() -> None:
     assert found.is_decided
     found = knee(processes=5)
     assert (found.label, found.low, found.high, found.support) == ("4", None, None, None)
-    runs = [run.later_medians for run in outcomes()]
-    found = knee_of(points((1,) * 5), runs, 10.0)
+    found = knee_of(points((1,) * 5), [run.later_medians for run in outcomes()], 10.0)
     assert found.named is None
     assert "same number of items" in str(found.why)
     times = (1.0, 1.9, 3.62, 6.9, 13.1)  # 5 % to 22 % of gain, and noise of 60 %
@@ -109,8 +107,7 @@ def test_the_interval_has_the_knee_in_most_data_sets() -> None:
 
 
 def cliffs(times_ms, **more):
-    runs = outcomes(times_ms, **more)
-    return cliffs_of(points(), [run.later_medians for run in runs])
+    return cliffs_of(points(), [run.later_medians for run in outcomes(times_ms, **more)])
 
 
 def test_a_shape_slower_than_a_larger_one_is_a_cliff_and_noise_alone_is_none() -> None:

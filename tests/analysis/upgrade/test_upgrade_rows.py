@@ -111,8 +111,8 @@ def with_enqueue(run: Run, ratio: float) -> Run:
     return replace(run, samples=(*run.samples, enqueue))
 
 
-def values(*numbers: float, dtype=np.float32) -> tuple[TensorValues, ...]:
-    data = np.array(numbers, dtype)
+def values(*numbers: float) -> tuple[TensorValues, ...]:
+    data = np.array(numbers, np.float32)
     return (TensorValues(name="y", dtype=DataType.FP32, shape=data.shape, data=data),)
 
 
@@ -182,13 +182,13 @@ def test_each_verdict_has_the_level_of_evidence_of_its_runs() -> None:
         assert {row.verdict.evidence for row in rows if row.verdict} == {level}
 
 
-def profiled(*nodes: tuple[str, str, float], seed: int = 0) -> Run:
+def profiled(*nodes: tuple[str, str, float]) -> Run:
     """A process of ONNX Runtime whose profile has these nodes: name, operator, milliseconds."""
     layers = tuple(
         LayerTiming(index=at, name=name, kind=kind, mean_ms=ms)
         for at, (name, kind, ms) in enumerate(nodes)
     )
-    return replace(process(1.0, seed=seed), profile=Profile(source="onnxruntime", layers=layers))
+    return replace(process(1.0), profile=Profile(source="onnxruntime", layers=layers))
 
 
 OLD = profiled(("conv", "Conv", 1.0), ("relu", "Relu", 0.5), ("fc", "Gemm", 0.25))
