@@ -226,7 +226,7 @@ def test_a_share_of_mismatches_that_another_order_has_is_a_warning() -> None:
     assert side([values], [values], strict).outputs[0].notices == ()
 
 
-ODD = np.array([np.nan, -np.inf])
+ODD = np.array([[np.nan, -np.inf] * 4])
 
 
 @pytest.mark.parametrize(
