@@ -20,7 +20,7 @@ def side(draw, jobs: int, *, first: int = 0, worse: float = 1.0, scatter: float 
             4.0 * (worse if at == 0 else 1.0) * np.exp(scatter * draw.standard_normal()),
             first + number,
             of=job(f"net{at}.onnx"),
-            n=50,
+            n=11,  # too few for intervals of their own, which cost most of the time
         )
         for at in range(jobs)
         for number in range(5)
@@ -64,6 +64,7 @@ def test_eight_rounds_of_many_comparisons_still_find_a_regression() -> None:
                 4.0 * (factor if at == 0 else 1.0) * np.exp(0.002 * draw.standard_normal()),
                 number,
                 of=job(f"net{at}.onnx"),
+                n=11,
                 turn=RoundPosition(comparison=f"c{at}", side=label, round=number, place=0),
             )
             for at in range(20)
@@ -83,9 +84,9 @@ def test_eight_rounds_of_many_comparisons_still_find_a_regression() -> None:
 def test_the_row_that_needs_most_names_how_many_processes() -> None:
     """Two rows fail at confidences of their own: 3 processes a side for 95 %, 5 for 99.5 %."""
     few, many = job("few.onnx"), [job(f"net{at}.onnx") for at in range(19)]
-    before = [one for each in many for one in processes(4.0, 5, of=each)]
-    after = [one for each in many for one in processes(4.0, 5, of=each, first=60)]
-    worse = [one for each in many[:1] for one in processes(5.0, 5, of=each, first=60)]
+    before = [one for each in many for one in processes(4.0, 5, of=each, n=11)]
+    after = [one for each in many for one in processes(4.0, 5, of=each, first=60, n=11)]
+    worse = [one for each in many[:1] for one in processes(5.0, 5, of=each, first=60, n=11)]
     report = gate(
         [*before, *processes(4.0, 3, of=few)],
         [*worse, *after[5:], *processes(4.0, 3, of=few, first=60)],

@@ -133,7 +133,7 @@ def session(draw, day: int, sd: float = 0.01, *, factor: float = 1.0, **more) ->
             level * np.exp(0.005 * draw.standard_normal()),
             at,
             created=f"2026-{1 + day // 28:02}-{1 + day % 28:02}T10:{at:02}:00+00:00",
-            n=120,
+            n=11,  # too few for intervals of their own, which cost most of the time
             **more,
         )
         for at in range(5)
