@@ -10,6 +10,7 @@ from enginescope.judge.stats import autocorrelation
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport, ToolReport
 from enginescope.render.verdicts.history_text import span_text
+from enginescope.services.verdicts.history import HistoryRequest, history_of
 from tests.analysis.gated_runs import crashed, job, process, with_device_latency
 from tests.analysis.historic_runs import host, over_days
 from tests.store.stored_runs import a_run
@@ -112,15 +113,18 @@ def test_a_point_is_its_run_with_interval_commit_and_tags() -> None:
 
 def test_histories_that_have_to_be_there_say_what_they_are() -> None:
     runs = over_days([4.0, 4.0])
-    assert history.known_histories(runs, what="s") == history.histories(runs)
+
+    def known(runs, **more):
+        return history_of(HistoryRequest(runs=tuple(runs), **more), None)
+
     close = [process(4.0, 0), process(4.0, 10)]
-    apart = history.known_histories(close, "throughput", threshold_pct=7, sitting_s=60, what="s")
-    assert apart == history.histories(close, "throughput", threshold_pct=7, sitting_s=60)
-    with pytest.raises(UsageError, match=r"^no energy in the runs of main: 2 runs, none") as caught:
-        history.known_histories(runs, "energy", what="main")
+    (apart,) = known(close, metric="throughput", threshold_pct=7, sitting_s=60)
+    assert (apart.metric, apart.threshold_pct, len(apart.points)) == ("throughput", 7, 2)
+    with pytest.raises(UsageError, match=r"^no energy in the runs of these views: 2 ") as caught:
+        known(runs, metric="energy")
     assert caught.value.hint == "choose another metric"
     with pytest.raises(UsageError, match="threshold"):
-        history.known_histories(runs, threshold_pct=1_001, what="main")
+        known(runs, threshold_pct=1_001)
     runs = over_days(
         [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
     )
