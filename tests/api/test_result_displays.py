@@ -8,27 +8,9 @@ import pytest
 
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.notebook import measure, verdicts
 from enginescope.notebook.display import shown_as
-from enginescope.notebook.measure import (
-    ShownBuild,
-    ShownDepth,
-    ShownLoad,
-    ShownNoise,
-    ShownSelfTest,
-    ShownShapes,
-    ShownValidation,
-)
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import (
-    ShownContend,
-    ShownLadder,
-    ShownLottery,
-    ShownReproduction,
-    ShownSearch,
-    ShownSensitivity,
-    ShownTune,
-    ShownUpgrade,
-)
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
@@ -104,11 +86,11 @@ def report(inputs: Inputs) -> Any:
 
 def validation(_: Inputs) -> Any:
     pair = (validations.side("fine", 1e-4), validations.side("broken" * 40, 0.5))
-    return shown_as(ShownValidation)(validations.found(*pair))
+    return shown_as(measure.ShownValidation)(validations.found(*pair))
 
 
 def build(_: Inputs) -> Any:
-    return shown_as(ShownBuild)(
+    return shown_as(measure.ShownBuild)(
         BuildReport(engine=LONG + "net.plan", engine_bytes=5_000_000, command=LONG, build_ms=9e3)
     )
 
@@ -137,38 +119,43 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.Diagnosis: (lambda _: es.doctor(), "ort-cpu"),
     es.Validation: (validation, "1 of 2 sides do not pass"),
     es.UpgradeReport: (
-        lambda _: shown_as(ShownUpgrade)(upgrades.report(upgrades.measured("net.onnx", 1.05))),
+        lambda _: shown_as(verdicts.ShownUpgrade)(
+            upgrades.report(upgrades.measured("net.onnx", 1.05))
+        ),
         "net.onnx",
     ),
     es.ReleaseSearch: (
-        lambda _: shown_as(ShownSearch)(upgrades.searched()),
+        lambda _: shown_as(verdicts.ShownSearch)(upgrades.searched()),
         "new made net.onnx worse than old",
     ),
-    es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
-    es.ShapesReport: (lambda _: shown_as(ShownShapes)(shapes.report()), "run batch 4"),
+    es.LoadReport: (lambda _: shown_as(measure.ShownLoad)(loads.searched()), "highest rate"),
+    es.ShapesReport: (lambda _: shown_as(measure.ShownShapes)(shapes.report()), "run batch 4"),
     es.ContendReport: (
-        lambda _: shown_as(ShownContend)(contended.report()),
+        lambda _: shown_as(verdicts.ShownContend)(contended.report()),
         "no contender is slowed",
     ),
-    es.LadderReport: (lambda _: shown_as(ShownLadder)(ladders.report()), "the largest step"),
+    es.LadderReport: (
+        lambda _: shown_as(verdicts.ShownLadder)(ladders.report()),
+        "the largest step",
+    ),
     es.Reproduction: (
-        lambda _: shown_as(ShownReproduction)(reproductions.result("latency")),
+        lambda _: shown_as(verdicts.ShownReproduction)(reproductions.result("latency")),
         "not reproduced",
     ),
     es.LotteryReport: (
-        lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),
+        lambda _: shown_as(verdicts.ShownLottery)(lotteries.report(build_sd=0.02)),
         "builds of net.onnx differ by",
     ),
-    es.TuneReport: (lambda _: shown_as(ShownTune)(tunes.report()), "winner for net.onnx"),
+    es.TuneReport: (lambda _: shown_as(verdicts.ShownTune)(tunes.report()), "winner for net.onnx"),
     es.SensitivityReport: (
-        lambda _: shown_as(ShownSensitivity)(sensitive.report()),
+        lambda _: shown_as(verdicts.ShownSensitivity)(sensitive.report()),
         "keep 1 of 4 layers",
     ),
-    es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
-    es.SelfTest: (lambda _: shown_as(ShownSelfTest)(SELF_TEST), "a difference of 2.1 %"),
+    es.NoiseFloor: (lambda _: shown_as(measure.ShownNoise)(FLOOR), "smallest difference"),
+    es.SelfTest: (lambda _: shown_as(measure.ShownSelfTest)(SELF_TEST), "a difference of 2.1 %"),
     es.BuildReport: (build, "net.plan"),
     es.DepthBenchmark: (
-        lambda _: shown_as(ShownDepth)(depth_benchmark(["a · trt", "b · trt"])),
+        lambda _: shown_as(measure.ShownDepth)(depth_benchmark(["a · trt", "b · trt"])),
         "median ms",
     ),
 }

@@ -3,18 +3,11 @@ import json
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.lenient_json import (
-    decode_text,
-    end_of_value,
-    finite_number,
-    lists_within,
-    read_json,
-    sound_part,
-)
+from enginescope.formats import lenient_json
 
 
 def test_valid_json_is_left_alone() -> None:
-    document = read_json(b'{"a": [1, 2.5, null, "\\u001e"]}', "x.json")
+    document = lenient_json.read_json(b'{"a": [1, 2.5, null, "\\u001e"]}', "x.json")
     assert document.value == {"a": [1, 2.5, None, "\x1e"]}
     assert (document.notices, document.source) == ((), "x.json")
 
@@ -24,11 +17,13 @@ def test_valid_json_is_left_alone() -> None:
 )
 def test_what_is_not_finite_is_not_known(word) -> None:
     wanted = [1, None, "nan inf", 2000.0]
-    assert read_json(b'[1, %s, "nan inf", 2e3]' % word.encode(), "x").value == wanted
+    assert lenient_json.read_json(b'[1, %s, "nan inf", 2e3]' % word.encode(), "x").value == wanted
 
 
 def test_names_that_trtexec_did_not_escape() -> None:
-    document = read_json(b'[\n  { "count" : 2 }\n, { "name" : "a "b" \\c", "timeMs" : 1 }\n]', "x")
+    document = lenient_json.read_json(
+        b'[\n  { "count" : 2 }\n, { "name" : "a "b" \\c", "timeMs" : 1 }\n]', "x"
+    )
     assert document.value[1] == {"name": 'a "b" \\c', "timeMs": 1}
     (notice,) = document.notices
     assert notice.evidence["repair"] == "layer names that were written unescaped"
@@ -46,15 +41,15 @@ def test_names_that_trtexec_did_not_escape() -> None:
     ids=["backslashes", "halves of surrogates", "UTF-8", "UTF-16-LE", "UTF-16-BE"],
 )
 def test_escapes_and_byte_order_marks(data, value) -> None:
-    assert read_json(data, "x").value == value
+    assert lenient_json.read_json(data, "x").value == value
 
 
 def test_bytes_that_are_not_utf8() -> None:
-    document = read_json(b'["a\xffb"]', "x")
+    document = lenient_json.read_json(b'["a\xffb"]', "x")
     assert document.value == ["a\ufffdb"]
     assert [one.code for one in document.notices] == ["I-ENCODING"]
-    assert decode_text("é".encode(), "x") == ("é", ())
-    text, (notice,) = decode_text(b"\xff\xfea\x00b", "x.log")  # UTF-16, cut off
+    assert lenient_json.decode_text("é".encode(), "x") == ("é", ())
+    text, (notice,) = lenient_json.decode_text(b"\xff\xfea\x00b", "x.log")  # UTF-16, cut off
     assert (text[0], notice.evidence["file"]) == ("a", "x.log")
 
 
@@ -73,7 +68,7 @@ def test_bytes_that_are_not_utf8() -> None:
     ],
 )
 def test_whole_elements_are_kept(text, kept) -> None:
-    document = read_json(text.encode(), "x.json")
+    document = lenient_json.read_json(text.encode(), "x.json")
     assert document.value == kept
     assert document.notices[-1].code == "W-TRUNCATED"
     assert document.notices[-1].evidence["size_bytes"] == len(text)
@@ -82,19 +77,19 @@ def test_whole_elements_are_kept(text, kept) -> None:
 @pytest.mark.parametrize("text", [b"", b"  ", b"hello", b"[", b'{"a": ', b"[{", b'"x'])
 def test_nothing_whole(text) -> None:
     with pytest.raises(FormatError, match="x"):
-        read_json(text, "x")
-    assert read_json(b"nan", "x").value is None
+        lenient_json.read_json(text, "x")
+    assert lenient_json.read_json(b"nan", "x").value is None
 
 
 def test_the_error_names_the_place() -> None:
     with pytest.raises(FormatError) as caught:
-        read_json(b'{\n\n  "a" oops', "plan.json")
+        lenient_json.read_json(b'{\n\n  "a" oops', "plan.json")
     assert str(caught.value).startswith("plan.json at line 3, byte ")
     assert caught.value.hint == "expected valid JSON"
     with pytest.raises(FormatError, match="at byte 9: a second JSON value begins there") as caught:
-        read_json(b'{"a": 1} {"b": 2}', "x")
+        lenient_json.read_json(b'{"a": 1} {"b": 2}', "x")
     assert "a run of its own" in (caught.value.hint or "")
-    assert end_of_value("[1}", 0) == 2
+    assert lenient_json.end_of_value("[1}", 0) == 2
 
 
 @pytest.mark.parametrize(
@@ -104,12 +99,12 @@ def test_the_error_names_the_place() -> None:
 )
 def test_deep_nesting_is_an_error(text) -> None:
     with pytest.raises(FormatError, match="x: it is nested too deeply"):
-        read_json(text, "x")
+        lenient_json.read_json(text, "x")
 
 
 def test_a_repair_does_not_hide_another() -> None:
     text = json.dumps([{"name": "a"}, {"name": "b"}]).replace("a", "\x1f") + ", nan"
-    document = read_json(text.encode(), "x")
+    document = lenient_json.read_json(text.encode(), "x")
     assert document.value == [{"n\x1fme": "\x1f"}, {"n\x1fme": "b"}]
     assert len(document.notices) == 3
 
@@ -123,7 +118,7 @@ def test_a_repair_does_not_hide_another() -> None:
     ],
 )
 def test_control_characters_in_strings_are_counted_once(text, value, count) -> None:
-    document = read_json(text.encode(), "a.json")
+    document = lenient_json.read_json(text.encode(), "a.json")
     assert document.value == value
     (notice,) = document.notices
     repair = "raw control characters in strings"
@@ -132,7 +127,7 @@ def test_control_characters_in_strings_are_counted_once(text, value, count) -> N
 
 
 def test_a_control_character_between_values_is_no_name() -> None:
-    document = read_json(b'[1, 2, \x1e 3, "a\x1eb"]', "a.json")
+    document = lenient_json.read_json(b'[1, 2, \x1e 3, "a\x1eb"]', "a.json")
     assert document.value == [1, 2]
     assert [one.code for one in document.notices][-1] == "W-TRUNCATED"
 
@@ -144,7 +139,7 @@ PLAN = json.dumps(
 
 @pytest.mark.parametrize("length", range(1, len(PLAN)))
 def test_every_cut_is_valid_json(length) -> None:
-    kept = json.loads(sound_part(PLAN[:length]) or "null")
+    kept = json.loads(lenient_json.sound_part(PLAN[:length]) or "null")
     whole = json.loads(PLAN)
     layers = kept.get("Layers", [])
     assert layers == whole["Layers"][: len(layers)]
@@ -154,19 +149,19 @@ def test_every_cut_is_valid_json(length) -> None:
     ("text", "part"), [("1234", None), ("}", None), ('{"a": [1, 2]} and more', '{"a": [1, 2]}')]
 )
 def test_a_whole_value_is_kept_whole(text, part) -> None:
-    assert sound_part(text) == part
+    assert lenient_json.sound_part(text) == part
 
 
 def test_lists_within_a_value() -> None:
     value = {"a": {"deep": [1]}, "b": [2], "c": 3}
     outermost_first = [("b", [2]), ("deep", [1])]
-    assert [(key, items) for key, _, items in lists_within(value)] == outermost_first
+    assert [(key, items) for key, _, items in lenient_json.lists_within(value)] == outermost_first
     value = {"perIteration": {"0": {"x": 1}, "1": {"x": 2}}, "n": 2}
-    assert ("perIteration", value, [{"x": 1}, {"x": 2}]) in list(lists_within(value))
+    assert ("perIteration", value, [{"x": 1}, {"x": 2}]) in list(lenient_json.lists_within(value))
     value = [1]
     for _ in range(50):
         value = {"a": value}
-    assert all(items != [1] for _, _, items in lists_within(value))
+    assert all(items != [1] for _, _, items in lenient_json.lists_within(value))
 
 
 @pytest.mark.parametrize(
@@ -177,4 +172,4 @@ def test_lists_within_a_value() -> None:
     ],
 )
 def test_numbers(value, number) -> None:
-    assert finite_number(value) == number
+    assert lenient_json.finite_number(value) == number

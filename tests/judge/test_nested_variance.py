@@ -5,14 +5,7 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
-from enginescope.judge.stats.nested_variance import (
-    LevelCosts,
-    ProcessFigure,
-    VarianceComponent,
-    best_allocation,
-    process_figure,
-    variance_components,
-)
+from enginescope.judge.stats import nested_variance
 from tests.judge.draws import ar1
 
 BATCHES_LESS_1 = 11
@@ -26,7 +19,7 @@ def drawn(draw, builds, processes, sds):
         level = build_sd * draw.standard_normal()
         found.append(
             [
-                ProcessFigure(
+                nested_variance.ProcessFigure(
                     level=level + float(np.dot((process_sd, error_sd), draw.standard_normal(2))),
                     error=error_sd**2 * draw.chisquare(BATCHES_LESS_1) / BATCHES_LESS_1,
                     iterations=500,
@@ -39,8 +32,10 @@ def drawn(draw, builds, processes, sds):
 
 def test_two_builds_of_two_processes_are_enough_and_shares_add_up() -> None:
     two = drawn(np.random.default_rng(4), 2, 2, (0.02, 0.005, 0.001))
-    assert all(one.variance >= 0 for one in variance_components(two))
-    components = variance_components(drawn(np.random.default_rng(3), 8, 3, (0.02, 0.005, 0.002)))
+    assert all(one.variance >= 0 for one in nested_variance.variance_components(two))
+    components = nested_variance.variance_components(
+        drawn(np.random.default_rng(3), 8, 3, (0.02, 0.005, 0.002))
+    )
     assert sum(one.share_pct for one in components) == pytest.approx(100)
     assert [one.level for one in components] == ["build", "process", "iteration"]
 
@@ -49,7 +44,7 @@ def share_covered(sds):
     """Return how often each interval holds the truth, and the mean estimates."""
     draw = np.random.default_rng(1)
     truth = [100 * math.expm1(sd) for sd in sds]
-    found = [variance_components(drawn(draw, 10, 3, sds)) for _ in range(200)]
+    found = [nested_variance.variance_components(drawn(draw, 10, 3, sds)) for _ in range(200)]
     covered = [
         np.mean([one[at].low_pct <= truth[at] <= one[at].high_pct for one in found])
         for at in range(3)
@@ -82,7 +77,7 @@ def test_the_error_of_a_median_allows_for_autocorrelation(phi) -> None:
     draw = np.random.default_rng(4)
     n, errors, levels = 2_400, [], []
     for _ in range(300):
-        figure = process_figure(np.exp(0.02 * ar1(draw, n, phi)))
+        figure = nested_variance.process_figure(np.exp(0.02 * ar1(draw, n, phi)))
         errors.append(figure.error)
         levels.append(figure.level)
     known = 0.02**2 / n * sum(math.asin(phi ** abs(lag)) for lag in range(-200, 201))
@@ -91,23 +86,25 @@ def test_the_error_of_a_median_allows_for_autocorrelation(phi) -> None:
 
 
 def test_too_little_to_tell_levels_apart() -> None:
-    figure = ProcessFigure(level=0.0, error=1e-6, iterations=100)
+    figure = nested_variance.ProcessFigure(level=0.0, error=1e-6, iterations=100)
     for counts in ([], [2], [1, 1], [2, 3]):
         with pytest.raises(UsageError, match="processes"):
-            variance_components([[figure] * count for count in counts])
+            nested_variance.variance_components([[figure] * count for count in counts])
     for values in ([1.0] * 23, [1.0] * 30 + [0.0]):
         with pytest.raises(UsageError, match="iterations of a process"):
-            process_figure(values)
+            nested_variance.process_figure(values)
 
 
-def components(*variances: float) -> list[VarianceComponent]:
+def components(*variances: float) -> list[nested_variance.VarianceComponent]:
     return [
-        VarianceComponent(level=level, variance=variance, sd_pct=0, low_pct=0, high_pct=0)
+        nested_variance.VarianceComponent(
+            level=level, variance=variance, sd_pct=0, low_pct=0, high_pct=0
+        )
         for level, variance in zip(("build", "process", "iteration"), variances, strict=True)
     ]
 
 
-COSTS = LevelCosts(build_s=30.0, process_s=2.0, iteration_s=0.001)
+COSTS = nested_variance.LevelCosts(build_s=30.0, process_s=2.0, iteration_s=0.001)
 
 
 def variance_of(best, parts, iterations):
@@ -118,7 +115,7 @@ def variance_of(best, parts, iterations):
 
 def test_the_best_numbers_are_those_of_the_formula_and_of_a_search() -> None:
     parts, iterations, time_s = (4e-4, 1e-4, 1e-6), 1_000, 3_600.0
-    best = best_allocation(components(*parts), iterations, COSTS, time_s)
+    best = nested_variance.best_allocation(components(*parts), iterations, COSTS, time_s)
     # √(c₂/c₁ · T₁²/T₂²) and √(c₃/c₂ · T₂²/T₃²), rounded up
     assert best.iterations == math.ceil(math.sqrt(2.0 / 0.001 * 1e-3 / 1e-4))
     assert best.processes == math.ceil(math.sqrt(30.0 / 2.0 * 1e-4 / 4e-4))
@@ -145,7 +142,7 @@ def test_the_best_numbers_are_those_of_the_formula_and_of_a_search() -> None:
     ],
 )
 def test_a_level_without_variation_is_not_repeated(parts, builds, processes) -> None:
-    best = best_allocation(components(*parts), 1_000, COSTS, 600.0)
+    best = nested_variance.best_allocation(components(*parts), 1_000, COSTS, 600.0)
     assert best.duration_s <= 600.0
     assert builds is None or best.builds == builds
     assert processes is None or best.processes == processes
@@ -157,5 +154,5 @@ def test_a_level_without_variation_is_not_repeated(parts, builds, processes) -> 
 
 
 def test_a_time_too_short_for_anything_gives_one_of_each() -> None:
-    best = best_allocation(components(1e-4, 1e-4, 1e-6), 1_000, COSTS, 1.0)
+    best = nested_variance.best_allocation(components(1e-4, 1e-4, 1e-6), 1_000, COSTS, 1.0)
     assert (best.builds, best.half_width_pct) == (1, None)

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.binding_check import Bindings, binding_differences
-from enginescope.analysis.errors.output_tolerance import (
-    TOLERANCES,
-    ToleranceOption,
-    ToleranceRequest,
-    parse_tolerance,
-    tolerance_for,
-    tolerance_named,
-    widest,
-)
+from enginescope.analysis.errors import output_tolerance
 from enginescope.core.errors import UsageError
 from enginescope.records.tensor import DataType, Tensor
 from tests.analysis.answers import codes, limits, side
@@ -29,7 +21,7 @@ def scores(samples: int = 4, shape=(1, 1000)):
     return [(2.6 * (common + one)).astype(np.float32) for one in own]
 
 
-@pytest.mark.parametrize("name", list(TOLERANCES))
+@pytest.mark.parametrize("name", list(output_tolerance.TOLERANCES))
 def test_the_same_answers_pass_and_a_scaled_constant_fails(name) -> None:
     reference = np.full((1, 64), 0.7, np.float32)
     assert not side([reference], [(1.01 * reference).astype(np.float32)], name).passes
@@ -103,21 +95,26 @@ def test_the_worst_sample_and_channel_are_found() -> None:
 
 
 def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences() -> None:
-    assert parse_tolerance("1e-3") == ToleranceOption(output=None, value=1e-3)
-    assert parse_tolerance("a:0:2") == ToleranceOption(output="a:0", value=2.0)
+    assert output_tolerance.parse_tolerance("1e-3") == output_tolerance.ToleranceOption(
+        output=None, value=1e-3
+    )
+    assert output_tolerance.parse_tolerance("a:0:2") == output_tolerance.ToleranceOption(
+        output="a:0", value=2.0
+    )
     for text in ("x", "-1", "nan", "inf", ":1", "scores:"):
         with pytest.raises(UsageError):
-            parse_tolerance(text)
+            output_tolerance.parse_tolerance(text)
     options = [
-        ToleranceOption(output=name, value=value) for name, value in (("y", 0.5), (None, 0.1))
+        output_tolerance.ToleranceOption(output=name, value=value)
+        for name, value in (("y", 0.5), (None, 0.1))
     ]
-    asked = ToleranceRequest(rtol=tuple(options))
-    base = tolerance_named("fp32")
-    assert tolerance_for("y", base, asked).rtol == 0.5
-    assert tolerance_for("x", base, asked).rtol == 0.1
-    assert widest(["fp32", "int8", "fp16"]) == "int8"
+    asked = output_tolerance.ToleranceRequest(rtol=tuple(options))
+    base = output_tolerance.tolerance_named("fp32")
+    assert output_tolerance.tolerance_for("y", base, asked).rtol == 0.5
+    assert output_tolerance.tolerance_for("x", base, asked).rtol == 0.1
+    assert output_tolerance.widest(["fp32", "int8", "fp16"]) == "int8"
     with pytest.raises(UsageError, match="fp17"):
-        tolerance_named("fp17")
+        output_tolerance.tolerance_named("fp17")
     reference, side = (bindings(DataType.FP32, one) for one in (DataType.FP32, DataType.INT64))
     (found,) = binding_differences(reference, side)
     assert (found.role, found.what, found.blocks) == ("output", "type", False)

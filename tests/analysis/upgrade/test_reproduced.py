@@ -1,10 +1,6 @@
 import pytest
 
-from enginescope.analysis.upgrade.reproduced import (
-    agreement_of,
-    environment_changes,
-    reproduced_models,
-)
+from enginescope.analysis.upgrade import reproduced
 from enginescope.core.record import replace
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.verdict import upgrade
@@ -39,7 +35,7 @@ AGREEMENTS = {
 def test_agreement(agreement) -> None:
     for kinds in AGREEMENTS[agreement]:
         rows = [None if kind is None else row(kind) for kind in kinds]
-        assert agreement_of(*rows) is agreement, kinds
+        assert reproduced.agreement_of(*rows) is agreement, kinds
 
 
 def test_a_verdict_on_the_same_figures_is_the_same() -> None:
@@ -47,9 +43,9 @@ def test_a_verdict_on_the_same_figures_is_the_same() -> None:
         metric="latency", kind=VerdictKind.INCONCLUSIVE, reason=Reason.ONE_VALUE, a=1.0
     )
     inconclusive = replace(row(OPEN), verdict=figures)
-    assert agreement_of(inconclusive, inconclusive) is upgrade.Agreement.SAME
+    assert reproduced.agreement_of(inconclusive, inconclusive) is upgrade.Agreement.SAME
     other = replace(inconclusive, verdict=replace(figures, a=1.1))
-    assert agreement_of(inconclusive, other) is upgrade.Agreement.INCONCLUSIVE
+    assert reproduced.agreement_of(inconclusive, other) is upgrade.Agreement.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -69,7 +65,7 @@ def test_a_verdict_on_the_same_figures_is_the_same() -> None:
 def test_what_counts(recorded, again, is_reproduced) -> None:
     reports = report(*recorded), report(*again)
     package = {"folder": "d", "files": 1, "size_bytes": 1, "sha256": "ab", "enginescope": "0.1"}
-    models = reproduced_models(*reports)
+    models = reproduced.reproduced_models(*reports)
     result = upgrade.Reproduction(**package, recorded=reports[0], again=reports[1], models=models)
     assert result.is_reproduced is is_reproduced
 
@@ -77,6 +73,7 @@ def test_what_counts(recorded, again, is_reproduced) -> None:
 def test_versions_that_changed_by_stack() -> None:
     before, after = report(ort="1", cpu="x"), report(ort="2", gpu0="H100")
     told = [
-        (one.stack, one.name, one.recorded, one.again) for one in environment_changes(before, after)
+        (one.stack, one.name, one.recorded, one.again)
+        for one in reproduced.environment_changes(before, after)
     ]
     assert told == [("b", "cpu", "x", None), ("b", "gpu0", None, "H100"), ("b", "ort", "1", "2")]

@@ -5,13 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enginescope.analysis.verdicts.measured_sides import (
-    MeasuredComparison,
-    MeasuredPair,
-    Ranking,
-    compare_sides,
-    ranking_of,
-)
+from enginescope.analysis.verdicts import measured_sides
 from enginescope.core.record import replace
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPosition
@@ -31,8 +25,10 @@ def sides_of(*ratios: float, rounds: int = 12, noise: float = 0.002, **more):
     return tuple(map(tuple, sides))
 
 
-def ranked(*ratios: float, **more) -> Ranking | None:
-    return ranking_of(compare_sides(named(*sides_of(*ratios, **more))))
+def ranked(*ratios: float, **more) -> measured_sides.Ranking | None:
+    return measured_sides.ranking_of(
+        measured_sides.compare_sides(named(*sides_of(*ratios, **more)))
+    )
 
 
 def test_the_fastest_is_first_and_sides_as_fast_share_a_rank() -> None:
@@ -66,14 +62,14 @@ def test_sides_that_noise_does_not_tell_apart_or_that_are_not_comparable_have_no
     a, b, c, d = sides_of(1.0, 1.2, 0.8, 0.5)
     other = (Tensor(name="x", dtype=DataType.FP32, shape=(8, 3)),)
     d = tuple(replace(run, inputs=other) for run in d)
-    found = ranking_of(compare_sides(named(a, b, c, d)))
+    found = measured_sides.ranking_of(measured_sides.compare_sides(named(a, b, c, d)))
     assert [one.label for one in found.sides] == ["C", "A", "B"]
     assert found.left_out == (("D", "not comparable: input shapes: 1×3 → 8×3"),)
     c = tuple(replace(run, inputs=other) for run in c)
-    assert ranking_of(compare_sides(named(a, b, c, d))) is None
+    assert measured_sides.ranking_of(measured_sides.compare_sides(named(a, b, c, d))) is None
 
 
-def planted(kinds: dict[tuple[str, str], VerdictKind]) -> Ranking:
+def planted(kinds: dict[tuple[str, str], VerdictKind]) -> measured_sides.Ranking:
     """Rank sides A, B, C, … by verdicts on the second of each pair against the first."""
     labels = sorted({label for pair in kinds for label in pair})
     pairs = []
@@ -81,12 +77,12 @@ def planted(kinds: dict[tuple[str, str], VerdictKind]) -> Ranking:
         estimate = RatioEstimate(ratio=1.0, interval=None, method="rounds", n_a=8, n_b=8)
         figures = {"a": 1.0, "b": 1.0, "estimate": estimate, "reason": Reason.BEYOND_THRESHOLD}
         headline = Verdict(metric="latency", kind=kinds[a, b], **figures)
-        pairs.append(MeasuredPair(a=a, b=b, verdicts=(headline,)))
+        pairs.append(measured_sides.MeasuredPair(a=a, b=b, verdicts=(headline,)))
     first = [pair for pair in pairs if pair.a == labels[0]]
     others = [pair for pair in pairs if pair.a != labels[0]]
     sides = named(*([()] * len(labels)))
     found = {"pairs": tuple(first), "other_pairs": tuple(others), "threshold_pct": 1.0}
-    return ranking_of(MeasuredComparison(sides=sides, **found))
+    return measured_sides.ranking_of(measured_sides.MeasuredComparison(sides=sides, **found))
 
 
 def test_a_side_between_two_others_tells_them_apart_and_a_circle_ranks_nobody() -> None:

@@ -4,17 +4,11 @@ from enginescope.backends.trtexec.options import WITHOUT_FLAG
 from enginescope.compat.trtexec.arguments import flag_for, read_arguments
 from enginescope.compat.trtexec.build_settings import options_of
 from enginescope.core.errors import UsageError
-from enginescope.formats.trtexec.trtexec_flags import (
-    OPTIONS,
-    PRECISIONS,
-    all_flags,
-    read_options,
-    table,
-)
+from enginescope.formats.trtexec import trtexec_flags
 from tests.backends.trtexec.test_specification import VALUES, flags_of
 from tests.compat.trtexec.runs import version
 
-FLAGS = all_flags()
+FLAGS = trtexec_flags.all_flags()
 
 
 def test_the_table_has_every_flag_of_trtexec() -> None:
@@ -29,10 +23,10 @@ def test_each_row_says_what_becomes_of_it(flag) -> None:
     assert flag.meaning or word == "alias"
     if word == "option":
         key, equals, _ = target.partition("=")
-        assert key in OPTIONS
+        assert key in trtexec_flags.OPTIONS
         assert (flag.kind == "flag") == bool(equals)
     elif word == "precision":
-        assert target in PRECISIONS
+        assert target in trtexec_flags.PRECISIONS
     elif word == "alias":
         assert FLAGS[target].alias_of is None
         assert FLAGS[target].kind == flag.kind or target == "--infStreams"
@@ -86,7 +80,7 @@ def test_an_unknown_flag_names_the_nearest() -> None:
     assert caught.value.hint == "enginescope trtexec --help lists the flags"
 
 
-ROWS = [flag for flag in table() if flag.key]
+ROWS = [flag for flag in trtexec_flags.table() if flag.key]
 #: trtexec has other flags for the same option; the shapes of all profiles are written together.
 OTHERS = ("--workspace", "--stripAllWeights", "--dynamicPlugins")
 ALONE = [flag for flag in ROWS if flag.name not in ("", *OTHERS) and flag.value != "shapes"]
@@ -101,14 +95,14 @@ def test_a_row_gives_the_same_flag_in_both_directions(flag) -> None:
     written = next(text for text in flags_of(trt, **before) if text.startswith(flag.name))
     arguments = read_arguments([written, "--stronglyTyped"], version("{}.{}.0".format(*release)))
     options = {flag.key: options_of(arguments)[flag.key]}
-    assert read_options(options) == read_options(before)
+    assert trtexec_flags.read_options(options) == trtexec_flags.read_options(before)
     assert written in flags_of(trt, **options)
 
 
 @pytest.mark.parametrize("flag", ROWS, ids=lambda flag: flag.name or flag.key)
 def test_a_row_says_how_an_option_is_read_and_what_it_sets(flag) -> None:
     assert flag.value
-    assert flag.sets == OPTIONS[flag.key].sets
+    assert flag.sets == trtexec_flags.OPTIONS[flag.key].sets
     assert bool(flag.fixed) == (flag.kind == "flag" and bool(flag.name))
     assert flag.sets != "attribute" or flag.kind == "int"
 

@@ -15,13 +15,7 @@ from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_answer import compare_csv
 from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.html.answer_page import written_csv
-from enginescope.render.page.export import (
-    gpu_telemetry_csv,
-    latency_percentiles_csv,
-    latency_series_csv,
-    per_layer_times_csv,
-    summary_csv,
-)
+from enginescope.render.page import export
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
 from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
@@ -59,11 +53,14 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return file to what has one row, and its columns."""
     runs, plans = [RunView(measured_run())], [run_a(), run_b()]
     return {
-        "summary.csv": ("run and metric", _headers(summary_csv(runs))),
-        "latency_series.csv": ("sample", _headers(latency_series_csv(runs))),
-        "latency_percentiles.csv": ("run and percentile", _headers(latency_percentiles_csv(runs))),
-        "per_layer_times.csv": ("run and layer", _headers(per_layer_times_csv(runs))),
-        "gpu_telemetry.csv": ("sample", _headers(gpu_telemetry_csv([RunView(gpu_run())]))),
+        "summary.csv": ("run and metric", _headers(export.summary_csv(runs))),
+        "latency_series.csv": ("sample", _headers(export.latency_series_csv(runs))),
+        "latency_percentiles.csv": (
+            "run and percentile",
+            _headers(export.latency_percentiles_csv(runs)),
+        ),
+        "per_layer_times.csv": ("run and layer", _headers(export.per_layer_times_csv(runs))),
+        "gpu_telemetry.csv": ("sample", _headers(export.gpu_telemetry_csv([RunView(gpu_run())]))),
         "explore --csv": ("layer", EXPLORE_COLUMNS),
         "compare --csv, two plans": ("pair", _headers(compare_csv(compare(plans), Chosen()))),
         "compare --csv, more plans": (

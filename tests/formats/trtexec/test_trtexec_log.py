@@ -1,22 +1,18 @@
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.trtexec.trtexec_log import (
-    TrtexecLog,
-    parse_trtexec_log,
-    parse_trtexec_logs,
-)
+from enginescope.formats.trtexec import trtexec_log
 from tests.formats import logs
 
 WHOLE = logs.OPTIONS_10 + logs.SUMMARY + logs.PROFILE + logs.PASSED
 
 
-def read(text: str) -> TrtexecLog:
-    return parse_trtexec_log(text.encode(), "t.log")[0]
+def read(text: str) -> trtexec_log.TrtexecLog:
+    return trtexec_log.parse_trtexec_log(text.encode(), "t.log")[0]
 
 
 @pytest.fixture(params=[WHOLE, logs.prefixed(WHOLE), WHOLE.replace("\n", "\r\n")])
-def whole(request: pytest.FixtureRequest) -> TrtexecLog:
+def whole(request: pytest.FixtureRequest) -> trtexec_log.TrtexecLog:
     """The same log without prefixes, with them, and with Windows line ends."""
     return read(request.param)
 
@@ -142,7 +138,7 @@ def test_memory_totals() -> None:
 
 
 def test_a_log_that_breaks_off() -> None:
-    log, notices = parse_trtexec_log(logs.prefixed(WHOLE)[:900].encode(), "t.log")
+    log, notices = trtexec_log.parse_trtexec_log(logs.prefixed(WHOLE)[:900].encode(), "t.log")
     assert log.report.passed is None
     assert log.report.options["Model Options"]["Format"] == "ONNX"
     assert log.profile is None
@@ -152,37 +148,37 @@ def test_a_log_that_breaks_off() -> None:
 def test_each_process_in_a_file_has_its_own_facts() -> None:
     second = logs.OPTIONS_10.replace("12.34 sec", "9 sec") + logs.PASSED
     data = (WHOLE + second).encode()
-    (first, _), (last, notices) = parse_trtexec_logs(data, "t.log")
+    (first, _), (last, notices) = trtexec_log.parse_trtexec_logs(data, "t.log")
     assert (first.report.build_s, last.report.build_s) == (12.34, 9.0)
     assert first.report.summaries
     assert (last.report.summaries, notices) == ((), ())
-    assert parse_trtexec_log(data, "t.log")[0].report == last.report
+    assert trtexec_log.parse_trtexec_log(data, "t.log")[0].report == last.report
     data = (logs.OPTIONS_10 + WHOLE).encode()
-    (first, notices), (second, none) = parse_trtexec_logs(data, "t.log")
+    (first, notices), (second, none) = trtexec_log.parse_trtexec_logs(data, "t.log")
     assert [one.code for one in notices] == ["W-LOG-UNFINISHED"]
     assert (first.report.passed, second.report.passed, none) == (None, True, ())
     part = logs.OPTIONS_10 + "[03/14/2025-09:26:53] [W] careful\n" + logs.PASSED
-    (first, _), (second, _) = parse_trtexec_logs((part + part).encode(), "t.log")
+    (first, _), (second, _) = trtexec_log.parse_trtexec_logs((part + part).encode(), "t.log")
     assert first.report.messages[0].line == second.report.messages[0].line - part.count("\n")
 
 
 def test_processes_that_wrote_at_the_same_time_are_refused() -> None:
     data = (logs.OPTIONS_10 + WHOLE + logs.PASSED).encode()
     with pytest.raises(FormatError, match="at the same time") as error:
-        parse_trtexec_logs(data, "t.log")
+        trtexec_log.parse_trtexec_logs(data, "t.log")
     assert "its own log" in error.value.hint
 
 
 def test_utf16_is_read_and_another_log_refused() -> None:
-    log, _ = parse_trtexec_log(b"\xff\xfe" + WHOLE.encode("utf-16-le"), "t.log")
+    log, _ = trtexec_log.parse_trtexec_log(b"\xff\xfe" + WHOLE.encode("utf-16-le"), "t.log")
     assert log.report.passed is True
     with pytest.raises(FormatError, match="no line of trtexec's"):
-        parse_trtexec_log(b"hello\nworld", "t.log")
+        trtexec_log.parse_trtexec_log(b"hello\nworld", "t.log")
 
 
 def test_recorded_build_log(data) -> None:
     raw = (data / "trt86-h200" / "resnet18.engine.build.log").read_bytes()
-    log, notices = parse_trtexec_log(raw, "b.log")
+    log, notices = trtexec_log.parse_trtexec_log(raw, "b.log")
     report = log.report
     assert notices == ()
     assert (report.tool_version, report.passed) == ("8.6.0", True)

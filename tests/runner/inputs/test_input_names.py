@@ -8,11 +8,7 @@ from onnx import helper
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.sample_set import Sample, SampleFile, SampleShape
-from enginescope.runner.inputs.sample_feeds import (
-    check_input_names,
-    check_names_among,
-    check_shared_names,
-)
+from enginescope.runner.inputs import sample_feeds
 from enginescope.runner.jobs import make_jobs, subject_of
 from tests.cli.called import called
 from tests.fakes.loading import loaded
@@ -34,27 +30,27 @@ def jobs(workload: Workload, *models: Path):
 
 def test_weights_are_no_inputs_and_a_broken_file_is_its_readers_to_refuse(tmp_path) -> None:
     subject = subject_of(net(tmp_path / "a.onnx"))
-    check_input_names(subject, shaped("x"))
+    sample_feeds.check_input_names(subject, shaped("x"))
     with pytest.raises(UsageError, match=r"a\.onnx has no input called 'w'"):
-        check_input_names(subject, shaped("x", "w"))
+        sample_feeds.check_input_names(subject, shaped("x", "w"))
     for name in ("a.onnx", "a.engine"):
         (tmp_path / name).write_bytes(b"\xff\xff\xff")
-        check_input_names(subject_of(tmp_path / name), shaped("z"))
+        sample_feeds.check_input_names(subject_of(tmp_path / name), shaped("z"))
 
 
 def test_of_several_models_one_has_to_have_it(tmp_path) -> None:
     first, second = net(tmp_path / "a.onnx"), net(tmp_path / "b.onnx", "other")
-    check_shared_names(jobs(shaped("x", "other"), first, second), ())
+    sample_feeds.check_shared_names(jobs(shaped("x", "other"), first, second), ())
     with pytest.raises(UsageError, match=r"a\.onnx or b\.onnx has no input called 'z'") as found:
-        check_shared_names(jobs(shaped("z"), first, second), ())
+        sample_feeds.check_shared_names(jobs(shaped("z"), first, second), ())
     assert found.value.hint == "one of: 'other', 'x'"
     with pytest.raises(UsageError, match=r"b\.onnx has no input called 'x'"):
         make_jobs([first, second], ["ort-cpu"], shaped("x"))
     engine = tmp_path / "a.engine"
     engine.write_bytes(b"plan")
-    check_shared_names(jobs(shaped("z"), net(tmp_path / "a.onnx"), engine), ())
+    sample_feeds.check_shared_names(jobs(shaped("z"), net(tmp_path / "a.onnx"), engine), ())
     with pytest.raises(UsageError, match="no input called 'z'"):
-        check_names_among({"x"}, jobs(shaped("z"), engine), ())
+        sample_feeds.check_names_among({"x"}, jobs(shaped("z"), engine), ())
 
 
 def test_names_of_single_samples(tmp_path) -> None:
@@ -62,13 +58,13 @@ def test_names_of_single_samples(tmp_path) -> None:
     for name, is_known in (("x:0", True), ("x_0", True), (None, True), ("y", False)):
         sample = Sample(name="s", images=(SampleFile(input=name, path="p.png"),))
         if is_known:
-            check_shared_names(made, (sample,))
+            sample_feeds.check_shared_names(made, (sample,))
             continue
         with pytest.raises(UsageError, match="no input called 'y'"):
-            check_shared_names(made, (sample,))
+            sample_feeds.check_shared_names(made, (sample,))
     shape = SampleShape(input="x_0", dims=(1, 4))
     with pytest.raises(UsageError, match="no input called 'x_0'"):
-        check_shared_names(made, (Sample(name="s", shapes=(shape,)),))
+        sample_feeds.check_shared_names(made, (Sample(name="s", shapes=(shape,)),))
 
 
 @pytest.mark.usefixtures("in_process")

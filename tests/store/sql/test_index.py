@@ -10,16 +10,9 @@ import enginescope
 from enginescope.core.errors import StoreError
 from enginescope.store.row import Filter, row_of
 from enginescope.store.sql import database as module
+from enginescope.store.sql import sqlite_file
 from enginescope.store.sql.database import METADATA, RUNS, Index
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.sqlite_file import (
-    FILE,
-    DamagedIndexError,
-    NewerIndexError,
-    companions,
-    is_there,
-    move_away,
-)
 from tests.store.stored_runs import a_run
 
 
@@ -32,7 +25,7 @@ def index(tmp_path):
 
 
 def change(folder: Path, *statements: str) -> None:
-    with sqlite3.connect(folder / FILE) as connection:
+    with sqlite3.connect(folder / sqlite_file.FILE) as connection:
         for statement in statements:
             connection.execute(statement)
     connection.close()
@@ -65,16 +58,16 @@ def test_the_migrations_make_the_tables_of_the_schema(tmp_path, is_empty) -> Non
 def test_head_is_the_newest_migration_and_no_database_is_damage(tmp_path) -> None:
     folder = Path(enginescope.__file__).parent / "store" / "sql" / "migrations" / "versions"
     assert max(path.name for path in folder.glob("[0-9]*.py")).startswith(HEAD)
-    (tmp_path / FILE).write_bytes(b"not a database" * 500)
-    with pytest.raises(DamagedIndexError, match="file is not a database"):
+    (tmp_path / sqlite_file.FILE).write_bytes(b"not a database" * 500)
+    with pytest.raises(sqlite_file.DamagedIndexError, match="file is not a database"):
         Index.in_folder(tmp_path).prepare()
-    (tmp_path / "folder" / FILE).mkdir(parents=True)
+    (tmp_path / "folder" / sqlite_file.FILE).mkdir(parents=True)
     with pytest.raises(StoreError, match="the index of runs"):
         Index.in_folder(tmp_path / "folder").prepare()
 
 
 def test_readers_go_on_while_one_writes_many_rows_with_tags(index, tmp_path) -> None:
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with sqlite3.connect(tmp_path / sqlite_file.FILE) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
     index.put([row_of(a_run())])
@@ -98,9 +91,11 @@ def test_preparing_twice_changes_nothing_and_a_newer_index_is_left_alone(
     monkeypatch.setattr(module, "upgrade", None)  # and does not ask Alembic
     index.prepare()
     assert len(index.rows()) == 1
-    assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", FILE]
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".index.lock", sqlite_file.FILE]
     change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"):
+    with pytest.raises(
+        sqlite_file.NewerIndexError, match=f"version 9999, this enginescope knows up to {HEAD}"
+    ):
         index.prepare()
 
 
@@ -145,11 +140,13 @@ def test_any_folder_name_and_stray_logs_of_an_older_database(tmp_path) -> None:
     names = ["50%", "a b#c", "a%20b", "a?b"]
     for name in names:
         (tmp_path / name).mkdir()
-        (tmp_path / name / f"{FILE}-wal").write_bytes(os.urandom(4096))  # it is not replayed
+        (tmp_path / name / f"{sqlite_file.FILE}-wal").write_bytes(
+            os.urandom(4096)
+        )  # it is not replayed
         index = Index.in_folder(tmp_path / name)
         index.prepare()
         index.put([row_of(a_run())])
-        assert (tmp_path / name / FILE).is_file()
+        assert (tmp_path / name / sqlite_file.FILE).is_file()
         assert len(index.rows()) == 1
     assert sorted(one.name for one in tmp_path.iterdir()) == names
 
@@ -166,16 +163,16 @@ def test_any_folder_name_and_stray_logs_of_an_older_database(tmp_path) -> None:
 )
 def test_tables_changed_by_hand_are_damage(index, tmp_path, statement, act) -> None:
     change(tmp_path, statement)
-    with pytest.raises(DamagedIndexError):
+    with pytest.raises(sqlite_file.DamagedIndexError):
         index.prepare() if act == "prepare" else index.put([row_of(a_run(tags=("a",)))])
 
 
 def test_set_aside(index, tmp_path) -> None:
     index.set_aside()
-    assert (tmp_path / FILE).exists()  # sound: another process has mended it
-    (tmp_path / FILE).write_bytes(b"not a database" * 500)
+    assert (tmp_path / sqlite_file.FILE).exists()  # sound: another process has mended it
+    (tmp_path / sqlite_file.FILE).write_bytes(b"not a database" * 500)
     index.set_aside()
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / sqlite_file.FILE).exists()
     assert len(list(tmp_path.glob("index.damaged-*.sqlite"))) == 1
 
 
@@ -200,7 +197,7 @@ def test_a_locked_index_is_no_damage(index, tmp_path, monkeypatch) -> None:
     other = Index.in_folder(tmp_path)
     with index._database.write(), pytest.raises(StoreError, match="locked") as caught:
         other.put([row_of(a_run())])
-    assert not isinstance(caught.value, DamagedIndexError)
+    assert not isinstance(caught.value, sqlite_file.DamagedIndexError)
 
 
 def test_another_database_by_url(tmp_path, monkeypatch) -> None:
@@ -215,18 +212,18 @@ def test_another_database_by_url(tmp_path, monkeypatch) -> None:
 
 def test_a_database_moves_with_its_companions(tmp_path) -> None:
     file = tmp_path / "index.sqlite"
-    assert not is_there(file)
+    assert not sqlite_file.is_there(file)
     file.touch()
-    assert not is_there(file)
+    assert not sqlite_file.is_there(file)
     file.write_bytes(b"x")
-    assert is_there(file)
-    for one in (file, companions(file)[1]):
+    assert sqlite_file.is_there(file)
+    for one in (file, sqlite_file.companions(file)[1]):
         one.write_text(one.name)
-    target = move_away(file)
+    target = sqlite_file.move_away(file)
     assert target.name.startswith("index.damaged-")
     assert target.read_text() == "index.sqlite"
-    assert companions(target)[1].read_text() == "index.sqlite-wal"
+    assert sqlite_file.companions(target)[1].read_text() == "index.sqlite-wal"
     assert not file.exists()
-    assert not companions(target)[0].exists()
+    assert not sqlite_file.companions(target)[0].exists()
     with pytest.raises(StoreError, match="cannot be set aside"):
-        move_away(tmp_path / "none")
+        sqlite_file.move_away(tmp_path / "none")
