@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from tests.backends.tensorrt.models import bfloat16
 from tests.contract import builder_script
 from tests.fakes import models
 from tests.fakes.loading import VERSIONS, environment, loaded
@@ -158,7 +157,7 @@ def test_the_stand_in_answers_as_the_real_builder(tmp_path) -> None:
     models.perceptron(tmp_path / "perceptron.onnx")
     models.expanded(tmp_path / "expanded.onnx")
     models.missing_operator(tmp_path / "operator.onnx")
-    bfloat16(tmp_path / "typed.onnx")
+    models.bfloat16(tmp_path / "typed.onnx")
     (tmp_path / "garbage.onnx").write_bytes(b"no model")
     path = {"PYTHONPATH": str(unpacked(*RTX, large=True))}
     real = transcript("tensorrt_rtx_bindings", tmp_path, path)

@@ -7,8 +7,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-FLOAT = TensorProto.FLOAT
+FLOAT, INT64, BF16 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BFLOAT16
 WEIGHTS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+SCALE = {"scale": np.array(0.1, np.float32), "zero": np.array(0, np.int8)}
 
 
 def value(name: str, dims: list[int | str], kind: int = FLOAT) -> Any:
@@ -41,12 +42,12 @@ def image(path: Path) -> Path:
 
 def non_zero(path: Path) -> Path:
     nodes = [node("NonZero", "x", "y", "where")]
-    return save(path, nodes, [value("x", [6])], [value("y", [1, "k"], TensorProto.INT64)])
+    return save(path, nodes, [value("x", [6])], [value("y", [1, "k"], INT64)])
 
 
 def expanded(path: Path) -> Path:
     nodes = [node("Expand", "x shape", "y", "expand")]
-    inputs = [value("x", [1, 3]), value("shape", [2], TensorProto.INT64)]
+    inputs = [value("x", [1, 3]), value("shape", [2], INT64)]
     return save(path, nodes, inputs, [value("y", ["a", "b"])])
 
 
@@ -55,3 +56,98 @@ def missing_operator(path: Path) -> Path:
     strange = node("Frobnicate", "m", "y", "strange", domain="fake.missing")
     nodes = [node("Relu", "x", "m", "known"), strange]
     return save(path, nodes, [value("x", [1, 4])], [value("y", [1, 4])])
+
+
+def two_inputs(path: Path) -> Path:
+    nodes = [node("Add", "a b", "y", "sum")]
+    return save(path, nodes, [value("a", ["n", 4]), value("b", ["n", 4])], [value("y", ["n", 4])])
+
+
+def integers(path: Path) -> Path:
+    nodes = [node("Add", "x x", "y", "twice")]
+    return save(path, nodes, [value("x", [2, 3], INT64)], [value("y", [2, 3], INT64)])
+
+
+def bfloat16(path: Path) -> Path:
+    cast = node("Cast", "x", "y", "cast", to=TensorProto.FLOAT)
+    graph = helper.make_graph([cast], "graph", [value("x", [2, 3], BF16)], [value("y", [2, 3])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    onnx.save(model, path)
+    return path
+
+
+def quantised(path: Path) -> Path:
+    nodes = [
+        node("QuantizeLinear", "x scale zero", "q", "quantize"),
+        node("DequantizeLinear", "q scale zero", "y", "dequantize"),
+    ]
+    return save(path, nodes, [value("x", [1, 4])], [value("y", [1, 4])], **SCALE)
+
+
+def convolutions(path: Path) -> Path:
+    """A convolution, its activation, pooling and a matrix product."""
+    random = np.random.default_rng(0)
+    kernel = random.normal(size=(8, 3, 3, 3)).astype(np.float32)
+    weights = random.normal(size=(128, 10)).astype(np.float32)
+    nodes = [
+        node("Conv", "x kernel", "a", "conv", pads=[1, 1, 1, 1]),
+        node("Relu", "a", "b", "relu"),
+        node("MaxPool", "b", "c", "pool", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", "c", "d", "flat"),
+        node("MatMul", "d weights", "y", "product"),
+    ]
+    sides: list[Any] = [value("x", [1, 3, 8, 8])], [value("y", [1, 10])]
+    return save(path, nodes, *sides, kernel=kernel, weights=weights)
+
+
+def transformer_block(path: Path, width: int = 16) -> Path:
+    """Attention and a feed-forward part, of any batch and length."""
+    random = np.random.default_rng(0)
+    names = ("wq", "wk", "wv", "w1", "w2")
+    weights = {name: random.normal(size=(width, width)).astype(np.float32) for name in names}
+    scales = {name: np.ones(width, np.float32) for name in ("g1", "g2")}
+    rows = [
+        *(("MatMul", f"x w{part}", part) for part in "qkv"),
+        ("MatMul", "q kt", "scores"),
+        ("Softmax", "scores", "shares"),
+        ("MatMul", "shares v", "mixed"),
+        ("Add", "x mixed", "sum1"),
+        ("LayerNormalization", "sum1 g1", "norm1"),
+        ("MatMul", "norm1 w1", "hidden"),
+        ("Relu", "hidden", "active"),
+        ("MatMul", "active w2", "out"),
+        ("Add", "norm1 out", "sum2"),
+        ("LayerNormalization", "sum2 g2", "y"),
+    ]
+    nodes = [node(*row, name=row[-1]) for row in rows]
+    nodes.insert(3, node("Transpose", "k", "kt", "kt", perm=[0, 2, 1]))
+    dims: list[Any] = ["batch", "length", width]
+    return save(path, nodes, [value("x", dims)], [value("y", dims)], **weights, **scales)
+
+
+def quantised_product(path: Path) -> Path:
+    """A matrix product between Q/DQ pairs of INT8."""
+    random = np.random.default_rng(0)
+    weights = random.integers(-127, 128, (32, 16)).astype(np.int8)
+    nodes = [
+        node("QuantizeLinear", "x scale zero", "q", "quantize"),
+        node("DequantizeLinear", "q scale zero", "d", "dequantize"),
+        node("DequantizeLinear", "w scale zero", "wd", "weights"),
+        node("MatMul", "d wd", "y", "product"),
+    ]
+    return save(path, nodes, [value("x", [4, 32])], [value("y", [4, 16])], **SCALE, w=weights)
+
+
+def mismatched(path: Path) -> Path:
+    nodes = [node("MatMul", "x w", "y", "product")]
+    wrong = np.zeros((5, 3), np.float32)
+    return save(path, nodes, [value("x", [1, 4])], [value("y", [1, 3])], w=wrong)
+
+
+def external(path: Path) -> Path:
+    weights = np.arange(512, dtype=np.float32).reshape(4, 128)
+    nodes = [node("MatMul", "x w", "y", "product")]
+    save(path, nodes, [value("x", [1, 4])], [value("y", [1, 128])], w=weights)
+    apart = {"location": f"{path.stem}.weights", "size_threshold": 0}
+    onnx.save(onnx.load(path), path, save_as_external_data=True, **apart)
+    return path

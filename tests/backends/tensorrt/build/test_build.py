@@ -17,7 +17,6 @@ from enginescope.core.record import replace
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, read_precision
 from enginescope.records.run.job import BackendSpec, Job
-from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import build, codes, job, measure, report, with_engine
 from tests.fakes import models
 from tests.fakes.driving import Build
@@ -78,7 +77,7 @@ def test_int8_of_8_6_is_calibrated_unless_it_has_ranges(use, tmp_path, perceptro
     # a shape tensor is calibrated with its values
     expanded = models.expanded(tmp_path / "expanded.onnx")
     assert "INT8" in flags(expanded, engines, "int8", opt_shapes="shape:4x3")
-    ranges = own.quantised(tmp_path / "q.onnx")
+    ranges = models.quantised(tmp_path / "q.onnx")
     assert codes(build(job(ranges, "int8", engine_cache=str(engines)))) == set()
     cache = tmp_path / "calibration.cache"
     cache.write_bytes(b"TRT-8600-EntropyCalibration2\nx: 3c010a14\n")
@@ -90,7 +89,7 @@ def test_int8_of_8_6_is_calibrated_unless_it_has_ranges(use, tmp_path, perceptro
     assert fake.device.memory.live() == ()
     use("10.16.1")
     with pytest.raises(UnsupportedError, match="input x of type BF16"):
-        flags(own.bfloat16(tmp_path / "b.onnx"), engines, "int8")
+        flags(models.bfloat16(tmp_path / "b.onnx"), engines, "int8")
 
 
 @pytest.mark.parametrize("precision", [None, "fp16"])

@@ -11,8 +11,8 @@ from enginescope.backends.tensorrt.build.engine_cache import key_of
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.core.record import replace
 from enginescope.records.environment import Device
-from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import build, job, report, shapes, workload
+from tests.fakes import models
 
 GPU = Device(name="Fake H200", compute_capability="9.0", driver="1")
 
@@ -70,7 +70,7 @@ def test_what_only_runs_it_is_not(perceptron) -> None:
 
 
 def test_a_request_within_the_builds_own_shapes_needs_no_other_engine(tmp_path) -> None:
-    path = own.two_inputs(tmp_path / "two.onnx")
+    path = models.two_inputs(tmp_path / "two.onnx")
     sizes = {"min_shapes": "a:1x4,b:1x4", "max_shapes": "a:8x4,b:8x4"}
     keys = {
         key(job(path, workload=workload(shapes=shapes(a=(n, 4), b=(n, 4))), **sizes))
@@ -83,7 +83,7 @@ def test_a_request_within_the_builds_own_shapes_needs_no_other_engine(tmp_path) 
 
 
 def test_a_model_counts_by_its_bytes_and_its_weights(tmp_path) -> None:
-    path = own.external(tmp_path / "external.onnx")
+    path = models.external(tmp_path / "external.onnx")
     weights = tmp_path / "external.weights"
     first = key(job(path))
     data = bytearray(weights.read_bytes())
@@ -98,7 +98,7 @@ def test_a_model_counts_by_its_bytes_and_its_weights(tmp_path) -> None:
 
 def test_a_model_that_cannot_be_read_is_left_to_the_build(use, tmp_path, engines) -> None:
     use()
-    path = own.external(tmp_path / "external.onnx")
+    path = models.external(tmp_path / "external.onnx")
     for damage in (
         (tmp_path / "external.weights").unlink,
         partial(path.write_bytes, b"garbage"),

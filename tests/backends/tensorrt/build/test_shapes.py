@@ -11,7 +11,6 @@ from enginescope.records.run.job import DimSize, InputFile, InputShape, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
 from tests.backends.tensorrt import driving
-from tests.backends.tensorrt import models as own
 from tests.fakes import models
 from tests.runner.test_model_inputs import encoder
 
@@ -107,7 +106,7 @@ def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron
     with pytest.raises(UsageError, match=r"profile_index=2.*2 optimization profiles, from 0"):
         driving.measure(of_profile(engine, "2"))
     # inputs of one batch
-    path = own.two_inputs(engines / "two.onnx")
+    path = models.two_inputs(engines / "two.onnx")
     one = driving.with_engine(driving.job(path, workload=driving.workload(batch=3)), engines)
     found = driving.measure(one)
     assert found.batch == 3

@@ -12,7 +12,6 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import InputFile, InputRange, Workload
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
-from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import codes, expected, job, measure, opened, with_engine
 from tests.fakes import models
 
@@ -32,7 +31,7 @@ def file(tmp_path, array) -> tuple[InputFile, ...]:
 
 
 def test_int64_is_int64_where_the_version_has_it(each, tmp_path, engines) -> None:
-    path = own.integers(tmp_path / "integers.onnx")
+    path = models.integers(tmp_path / "integers.onnx")
     one = with_engine(job(path), engines)
     found = measure(one)
     has = each.trt.__version__ >= "10" and not each.trt.__version__.startswith("8")
