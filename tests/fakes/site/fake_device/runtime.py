@@ -50,7 +50,10 @@ def call(
             found = DEVICE.absent() or _capture_error(waits)
             if found is None:
                 DEVICE.timeline.settle()
-                found = DEVICE.timeline.failed or function(*arguments)
+                try:
+                    found = DEVICE.timeline.failed or function(*arguments)
+                except _Refused as refused:
+                    found = refused.error
             if not isinstance(found, cudaError_t):
                 return (cudaError_t.cudaSuccess, *(found if values > 1 else (found,)))
             if found and found is not cudaError_t.cudaErrorNotReady:
@@ -60,6 +63,31 @@ def call(
         return called
 
     return made
+
+
+class _Refused(Exception):  # noqa: N818
+    def __init__(self, error: cudaError_t) -> None:
+        self.error = error
+
+
+def _stream(handle: Any) -> Stream:
+    found = DEVICE.stream(address_of(handle))
+    if found is None:
+        raise _Refused(_BAD_HANDLE)
+    return found
+
+
+def _event(handle: Any) -> Event:
+    found = DEVICE.events.get(address_of(handle))
+    if found is None:
+        raise _Refused(_BAD_HANDLE)
+    return found
+
+
+def _device(number: int) -> int:
+    if not 0 <= wanted(number) < device_count():
+        raise _Refused(cudaError_t.cudaErrorInvalidDevice)
+    return number
 
 
 def _capture_error(waits: bool) -> cudaError_t | None:
@@ -120,23 +148,19 @@ def cudaGetDeviceCount() -> Any:
 
 @call()
 def cudaSetDevice(device: int) -> Any:
-    if not 0 <= wanted(device) < device_count():
-        return cudaError_t.cudaErrorInvalidDevice
-    DEVICE.current = device
+    DEVICE.current = _device(device)
     return _OK
 
 
 @call(1)
 def cudaGetDeviceProperties(device: int) -> Any:
-    if not 0 <= wanted(device) < device_count():
-        return cudaError_t.cudaErrorInvalidDevice
+    _device(device)
     return handles.cudaDeviceProp()
 
 
 @call(1)
 def cudaDeviceGetAttribute(attr: Any, device: int) -> Any:
-    if not 0 <= wanted(device) < device_count():
-        return cudaError_t.cudaErrorInvalidDevice
+    _device(device)
     return handles.ATTRIBUTES.get(handles.cudaDeviceAttr(attr).name, _INVALID)
 
 
@@ -219,18 +243,12 @@ def cudaMemcpy(dst: Any, src: Any, count: int, kind: Any) -> Any:
 
 @call()
 def cudaMemcpyAsync(dst: Any, src: Any, count: int, kind: Any, stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None:
-        return _BAD_HANDLE
-    return _copy(address_of(dst), address_of(src), wanted(count), kind, on) or _OK
+    return _copy(address_of(dst), address_of(src), wanted(count), kind, _stream(stream)) or _OK
 
 
 @call()
 def cudaMemsetAsync(devPtr: Any, value: int, count: int, stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None:
-        return _BAD_HANDLE
-    return _fill(address_of(devPtr), wanted(value), wanted(count), on) or _OK
+    return _fill(address_of(devPtr), wanted(value), wanted(count), _stream(stream)) or _OK
 
 
 # events
@@ -247,9 +265,7 @@ def cudaEventCreateWithFlags(flags: int) -> Any:
 
 @call()
 def cudaEventRecord(event: Any, stream: Any) -> Any:
-    mark, on = DEVICE.events.get(address_of(event)), DEVICE.stream(address_of(stream))
-    if mark is None or on is None:
-        return _BAD_HANDLE
+    mark, on = _event(event), _stream(stream)
     mark.captured = on.capture is not None
     DEVICE.timeline.enqueue(on, Node(0, event=mark))
     return _OK
@@ -257,18 +273,15 @@ def cudaEventRecord(event: Any, stream: Any) -> Any:
 
 @call()
 def cudaEventSynchronize(event: Any) -> Any:
-    mark = DEVICE.events.get(address_of(event))
-    if mark is None:
-        return _BAD_HANDLE
-    if mark.captured:
+    if _event(event).captured:
         return cudaError_t.cudaErrorCapturedEvent
-    return DEVICE.timeline.wait_until(mark.at_ns or 0) or _OK
+    return DEVICE.timeline.wait_until(_event(event).at_ns or 0) or _OK
 
 
 @call(1)
 def cudaEventElapsedTime(start: Any, end: Any) -> Any:
-    marks = [DEVICE.events.get(address_of(one)) for one in (start, end)]
-    if any(one is None or not one.timing or one.at_ns is None for one in marks):
+    marks = [_event(start), _event(end)]
+    if any(not one.timing or one.at_ns is None for one in marks):
         return _BAD_HANDLE
     if any(one.captured for one in marks):
         return cudaError_t.cudaErrorCapturedEvent
@@ -294,8 +307,8 @@ def cudaStreamCreate() -> Any:
 
 @call()
 def cudaStreamDestroy(stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None or on is DEVICE.timeline.legacy:
+    on = _stream(stream)
+    if on is DEVICE.timeline.legacy:
         return _BAD_HANDLE
     on.destroyed = True  # what is on it goes on
     del DEVICE.timeline.streams[on.handle]
@@ -304,9 +317,7 @@ def cudaStreamDestroy(stream: Any) -> Any:
 
 @call()
 def cudaStreamSynchronize(stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None:
-        return _BAD_HANDLE
+    on = _stream(stream)
     if on.capture is not None:
         on.invalidated = True
         return cudaError_t.cudaErrorStreamCaptureUnsupported
@@ -316,9 +327,7 @@ def cudaStreamSynchronize(stream: Any) -> Any:
 
 @call()
 def cudaStreamWaitEvent(stream: Any, event: Any, flags: int) -> Any:
-    on, mark = DEVICE.stream(address_of(stream)), DEVICE.events.get(address_of(event))
-    if on is None or mark is None:
-        return _BAD_HANDLE
+    on, mark = _stream(stream), _event(event)
     if on.capture is not None or mark.captured:  # joining captures is not offered here
         on.invalidated = True
         return cudaError_t.cudaErrorStreamCaptureIsolation
@@ -328,10 +337,8 @@ def cudaStreamWaitEvent(stream: Any, event: Any, flags: int) -> Any:
 
 @call()
 def cudaStreamBeginCapture(stream: Any, mode: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
     handles.cudaStreamCaptureMode(mode)
-    if on is None:
-        return _BAD_HANDLE
+    on = _stream(stream)
     if on is DEVICE.timeline.legacy:
         return cudaError_t.cudaErrorStreamCaptureUnsupported
     if on.capture is not None:
@@ -342,9 +349,7 @@ def cudaStreamBeginCapture(stream: Any, mode: Any) -> Any:
 
 @call(1)
 def cudaStreamEndCapture(stream: Any) -> Any:
-    on = DEVICE.stream(address_of(stream))
-    if on is None:
-        return _BAD_HANDLE
+    on = _stream(stream)
     if on.capture is None:
         return cudaError_t.cudaErrorIllegalState
     nodes, on.capture = on.capture, None
@@ -367,10 +372,10 @@ def cudaGraphInstantiate(graph: Any, flags: int) -> Any:
 
 @call()
 def cudaGraphLaunch(graphExec: Any, stream: Any) -> Any:
-    nodes, on = DEVICE.executables.get(address_of(graphExec)), DEVICE.stream(address_of(stream))
-    if nodes is None or on is None:
-        return _INVALID if nodes is None else _BAD_HANDLE
-    DEVICE.timeline.launch(on, nodes)
+    nodes = DEVICE.executables.get(address_of(graphExec))
+    if nodes is None:
+        return _INVALID
+    DEVICE.timeline.launch(_stream(stream), nodes)
     return _OK
 
 

@@ -123,6 +123,19 @@ class Bound:
             raise AttributeError(f"{shown!r} object has no attribute {name!r}")
         object.__setattr__(self, name, value)
 
+    def _say(self, severity: str, text: str) -> None:
+        self._logger.log(getattr(Severity, severity), text)
+
+    def _error(self, text: str) -> None:
+        self._say("ERROR", text)
+
+    def _out_of_memory(self, place: str, warning: str | None = None) -> None:
+        allocator = "defaultAllocator.cpp::allocate::19"
+        self._error(f"1: [{allocator}] Error Code 1: Cuda Runtime (out of memory)")
+        if warning is not None:
+            self._say("WARNING", warning)
+        self._error(f"2: [{place}] Error Code 2: OutOfMemory (no further information)")
+
 
 class Made(Bound):
     """An object that only the library makes."""
@@ -175,27 +188,29 @@ def buffer_of(method: str, value: Any) -> bytes:
         raise
 
 
-def setting(
-    name: str, kinds: Any, default: Any, accepts: Any = None, limit: Any = lambda value: value
-) -> property:
-    """Return a property that checks its type; its value lies in `_values`.
+class Setting(property):
+    """A property that checks its type; its value lies in `_values` of its owner.
 
     Args:
         accepts: Whether TensorRT takes a value; it logs an error and keeps the old one if not.
         limit: What TensorRT makes of a value without a word.
     """
 
-    def get(self: Any) -> Any:
-        return self._values.get(name, default)
+    def __init__(
+        self, kinds: Any, default: Any, accepts: Any = lambda _: True, limit: Any = lambda one: one
+    ) -> None:
+        def put(owner: Any, value: Any) -> None:
+            need(self._name, (value, kinds))
+            if accepts(value):
+                owner._values[self._name] = limit(value)
+            else:
+                why = f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({self._name})"
+                owner._error(why)
 
-    def put(self: Any, value: Any) -> None:
-        need(name, (value, kinds))
-        if accepts is not None and not accepts(value):
-            self._say("ERROR", f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({name})")
-            return
-        self._values[name] = limit(value)
+        super().__init__(lambda owner: owner._values.get(self._name, default), put)
 
-    return property(get, put)
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
 
 
 DataType = ALL["DataType"]

@@ -6,7 +6,7 @@ from typing import Any
 from fake_device.device import DEVICE
 from fake_device.settings import crash, faulty
 from tensorrt import _model
-from tensorrt._base import ALL, FULL, IS_RTX, MAJOR, Bound, IHostMemory, need, setting
+from tensorrt._base import ALL, FULL, IS_RTX, MAJOR, Bound, IHostMemory, Setting, need
 from tensorrt._callbacks import ILogger
 from tensorrt._config import IBuilderConfig, IOptimizationProfile
 from tensorrt._execution import choose_format
@@ -21,15 +21,12 @@ class Builder(Bound):
         need("Builder", (logger, ILogger))
         missing = DEVICE.absent()
         if missing is not None and not IS_RTX:
-            text = f"CUDA initialization failure with error: {int(missing)}"
-            logger.log(ILogger.WARNING, text)
+            logger.log(ILogger.WARNING, f"CUDA initialization failure with error: {int(missing)}")
             raise TypeError("pybind11::init(): factory function returned nullptr")
         self._logger, self._values = logger, {}
-        logger.log(
-            ILogger.INFO, "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)"
-        )
+        self._say("INFO", "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 25, GPU 526 (MiB)")
 
-    max_threads = setting("max_threads", int, 1)
+    max_threads = Setting(int, 1)
 
     def create_network(self, flags: int = 0) -> INetworkDefinition:
         need("create_network", (flags, int))
@@ -47,30 +44,26 @@ class Builder(Bound):
         need("build_serialized_network", (network, INetworkDefinition), (config, IBuilderConfig))
         wrong = _complaint(network, config)
         if wrong is not None:
-            self._say("ERROR", wrong)
+            self._error(wrong)
             return None
         return _Building(self, network, config).run()
 
-    def _say(self, severity: str, text: str) -> None:
-        self._logger.log(getattr(ILogger, severity), text)
 
-
-class _Building:
+class _Building(Bound):
     def __init__(self, builder: Builder, network: Any, config: IBuilderConfig) -> None:
-        self._say = builder._say
+        self._logger = builder._logger
         self._network, self._config = network, config
 
     def run(self) -> IHostMemory | None:
         if faulty("crash_build"):
             crash()
         if not self._work():
-            self._say("ERROR", "Error Code 2: Internal Error (the build was canceled)")
+            self._error("Error Code 2: Internal Error (the build was canceled)")
             return None
         if faulty("build_fails"):
-            self._say(
-                "ERROR",
+            self._error(
                 "10: [optimizer.cpp::computeCosts::3869] Error Code 10: Internal Error (Could not "
-                f"find any implementation for node {self._network.get_layer(0).name}.)",
+                f"find any implementation for node {self._network.get_layer(0).name}.)"
             )
             return None
         self._calibrate()

@@ -30,7 +30,7 @@ class IOptimizationProfile(_base.Made):
     def get_shape(self, input: str) -> list[_base.Dims]:  # noqa: A002
         _base.need("get_shape", (input, str))
         if _base.MAJOR >= 11 and input not in self._shapes:
-            self._say(f"getDimensions: the profile has no dimensions of {input}")
+            self._error(f"IOptimizationProfile::getDimensions: no dimensions of {input}")
         return [_base.Dims(one) for one in self._shapes.get(input, ())]
 
     def set_shape_input(self, input: str, min: Any, opt: Any, max: Any) -> None:  # noqa: A002
@@ -39,12 +39,9 @@ class IOptimizationProfile(_base.Made):
         if not ordered(span):
             if _base.MAJOR < 11:
                 raise ValueError("min/opt/max shape values are inconsistent.")
-            self._say("setShapeValuesV2: min <= opt <= max is violated")
+            self._error("setShapeValuesV2: min <= opt <= max is violated")
             raise RuntimeError("min/opt/max shape values are inconsistent.")
         self._shape_values[input] = span
-
-    def _say(self, text: str) -> None:
-        self._logger.log(type(self._logger).ERROR, f"IOptimizationProfile::{text}")
 
     def __bool__(self) -> bool:
         return _base.MAJOR >= 11 or bool(self._shapes or self._shape_values)
@@ -94,40 +91,28 @@ class IBuilderConfig(_base.Made):
         self._capabilities: list[str] = []
         self._tactics = sum(1 << int(one) for one in _base.ALL["TacticSource"].__members__.values())
 
-    def _say(self, severity: str, text: str) -> None:
-        self._logger.log(getattr(type(self._logger), severity), text)
-
-    avg_timing_iterations = _base.setting("avg_timing_iterations", int, 1)
-    builder_optimization_level = _base.setting(
-        "builder_optimization_level",
+    avg_timing_iterations = _base.Setting(int, 1)
+    builder_optimization_level = _base.Setting(
         int,
         3,
         lambda value: 0 <= value <= (5 if _base.MAJOR < 11 else value),
         lambda value: min(value, 5),
     )
-    max_aux_streams = _base.setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
-    build_route = _base.setting("build_route", str, "")
-    max_num_tactics = _base.setting("max_num_tactics", int, -1, lambda value: value >= -1)
-    l2_limit_for_tiling = _base.setting(
-        "l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0)
-    )
-    profile_stream = _base.setting("profile_stream", int, 0)
-    DLA_core = _base.setting("DLA_core", int, -1, limit=lambda _: -1)  # the device has none
-    plugins_to_serialize = _base.setting("plugins_to_serialize", list, [])
-    int8_calibrator = _base.setting("int8_calibrator", object, None)
-    progress_monitor = _base.setting("progress_monitor", object, None)
-    engine_capability = _base.setting("engine_capability", *_of("EngineCapability", "STANDARD"))
-    default_device_type = _base.setting("default_device_type", *_of("DeviceType", "GPU"))
-    profiling_verbosity = _base.setting(
-        "profiling_verbosity", *_of("ProfilingVerbosity", "LAYER_NAMES_ONLY")
-    )
-    hardware_compatibility_level = _base.setting(
-        "hardware_compatibility_level", *_of("HardwareCompatibilityLevel", "NONE")
-    )
-    runtime_platform = _base.setting("runtime_platform", *_of("RuntimePlatform", "SAME_AS_BUILD"))
-    tiling_optimization_level = _base.setting(
-        "tiling_optimization_level", *_of("TilingOptimizationLevel", "NONE")
-    )
+    max_aux_streams = _base.Setting(int, -1, limit=lambda value: max(value, -1))
+    build_route = _base.Setting(str, "")
+    max_num_tactics = _base.Setting(int, -1, lambda value: value >= -1)
+    l2_limit_for_tiling = _base.Setting(int, 0, limit=lambda value: max(value, 0))
+    profile_stream = _base.Setting(int, 0)
+    DLA_core = _base.Setting(int, -1, limit=lambda _: -1)  # the device has none
+    plugins_to_serialize = _base.Setting(list, [])
+    int8_calibrator = _base.Setting(object, None)
+    progress_monitor = _base.Setting(object, None)
+    engine_capability = _base.Setting(*_of("EngineCapability", "STANDARD"))
+    default_device_type = _base.Setting(*_of("DeviceType", "GPU"))
+    profiling_verbosity = _base.Setting(*_of("ProfilingVerbosity", "LAYER_NAMES_ONLY"))
+    hardware_compatibility_level = _base.Setting(*_of("HardwareCompatibilityLevel", "NONE"))
+    runtime_platform = _base.Setting(*_of("RuntimePlatform", "SAME_AS_BUILD"))
+    tiling_optimization_level = _base.Setting(*_of("TilingOptimizationLevel", "NONE"))
 
     flags = property(lambda self: self._flags)
 
@@ -136,7 +121,7 @@ class IBuilderConfig(_base.Made):
         lean = int(flag) == _base.number(BuilderFlag, "EXCLUDE_LEAN_RUNTIME")
         if _base.MAJOR >= 11 and lean and not self._has("VERSION_COMPATIBLE"):
             text = "kEXCLUDE_LEAN_RUNTIME can only be set if kVERSION_COMPATIBLE is set."
-            self._say("ERROR", f"IBuilderConfig::setFlag: Error Code 3: API Usage Error ({text})")
+            self._error(f"IBuilderConfig::setFlag: Error Code 3: API Usage Error ({text})")
             return
         self._flags |= 1 << int(flag)
 
@@ -174,7 +159,7 @@ class IBuilderConfig(_base.Made):
     def set_compute_capability(self, compute_capability: Any, index: int) -> bool:
         _base.need("set_compute_capability", (compute_capability, _base.ALL["ComputeCapability"]))
         if compute_capability.name == "NONE" or index >= len(self._capabilities):
-            self._say("ERROR", "IBuilderConfig::setComputeCapability: Error Code 3: API Usage")
+            self._error("IBuilderConfig::setComputeCapability: Error Code 3: API Usage")
             return False
         self._capabilities[index] = compute_capability.name
         return True
@@ -206,7 +191,7 @@ class IBuilderConfig(_base.Made):
         if not profile:
             return -1
         if not all(map(ordered, profile._shapes.values())):
-            self._say("ERROR", "IBuilderConfig::addOptimizationProfile: kMIN <= kOPT <= kMAX")
+            self._error("IBuilderConfig::addOptimizationProfile: kMIN <= kOPT <= kMAX")
             return -1
         self._profiles.append(profile)
         return len(self._profiles) - 1
@@ -218,7 +203,7 @@ class IBuilderConfig(_base.Made):
         if not data:
             return ITimingCache(_base.FULL, set())
         if not data.startswith(_CACHE_TAG):
-            self._say("ERROR", "Error Code 4: API Usage Error (the timing cache is corrupt)")
+            self._error("Error Code 4: API Usage Error (the timing cache is corrupt)")
             return None
         version, *timed = data[len(_CACHE_TAG) :].decode().split("\n")
         return ITimingCache(version, set(timed))

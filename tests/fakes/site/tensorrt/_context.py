@@ -7,13 +7,13 @@ from fake_device.handles import cudaError_t
 from fake_device.settings import compute_ns, crash, event_ns, faulty
 from fake_device.timeline import Node, Stream
 from tensorrt import _model
-from tensorrt._base import MAJOR, Dims, Made, dims_of, need, setting
-from tensorrt._callbacks import ILogger, IOutputAllocator, IProfiler
+from tensorrt._base import MAJOR, Dims, Made, Setting, dims_of, need
+from tensorrt._callbacks import IOutputAllocator, IProfiler
 
 
 class IExecutionContext(Made):
     def __init__(self, engine: Any, reserved: int) -> None:
-        self._engine, self._reserved = engine, reserved
+        self._engine, self._logger, self._reserved = engine, engine._logger, reserved
         self._profile = 0
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._addresses: dict[str, int] = {}
@@ -30,8 +30,8 @@ class IExecutionContext(Made):
         self._engine._memory.used -= self._reserved
 
     active_optimization_profile = property(lambda self: self._profile)
-    enqueue_emits_profile = setting("enqueue_emits_profile", bool, True)
-    persistent_cache_limit = setting("persistent_cache_limit", int, 0)
+    enqueue_emits_profile = Setting(bool, True)
+    persistent_cache_limit = Setting(int, 0)
 
     @property
     def profiler(self) -> Any:
@@ -44,9 +44,6 @@ class IExecutionContext(Made):
             self._check_failed("setProfiler", "(profiler) != nullptr")
             return
         self._profiler = value
-
-    def _error(self, text: str) -> None:
-        self._engine._logger.log(ILogger.ERROR, text)
 
     def _check_failed(self, method: str, condition: str) -> bool:
         """Log a refused argument in the words of the version; return false."""

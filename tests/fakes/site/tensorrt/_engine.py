@@ -7,7 +7,6 @@ from fake_device.device import DEVICE
 from fake_device.settings import faulty
 from tensorrt import _execution, _model
 from tensorrt._base import ALL, MAJOR, DataType, Dims, Made, need
-from tensorrt._callbacks import ILogger
 from tensorrt._context import IExecutionContext
 
 LayerInformationFormat = ALL["LayerInformationFormat"]
@@ -130,9 +129,6 @@ class _Engine(Made):
         if hasattr(self, "_facts"):
             self._memory.used -= self._facts["weight_bytes"]
 
-    def _error(self, text: str) -> None:
-        self._logger.log(ILogger.ERROR, text)
-
     def _tensor(self, method: str, name: str) -> dict[str, Any] | None:
         need(method, (name, str))
         found = self._io.get(name)
@@ -244,13 +240,7 @@ class ICudaEngine(_Engine):
         is_ours = strategy is None or strategy.name != "USER_MANAGED"
         taken = self._facts["activation_bytes"] if is_ours else 0
         if faulty("oom_context") or not self._memory.reserve(taken):
-            self._error(
-                "1: [defaultAllocator.cpp::allocate::19] Error Code 1: Cuda Runtime (out of memory)"
-            )
-            self._error(
-                "2: [executionContext.cpp::ExecutionContext::410] Error Code 2: OutOfMemory (no "
-                "further information)"
-            )
+            self._out_of_memory("executionContext.cpp::ExecutionContext::410")
             return None
         return IExecutionContext(self, taken)
 

@@ -7,7 +7,7 @@ import onnx
 from fake_device.settings import faulty
 from google.protobuf.message import DecodeError
 from tensorrt import _model
-from tensorrt._base import ALL, MAJOR, Bound, DataType, Dims, Made, need, number, setting
+from tensorrt._base import ALL, MAJOR, Bound, DataType, Dims, Made, Setting, need, number
 from tensorrt._callbacks import ILogger
 
 TensorFormat = ALL["TensorFormat"]
@@ -22,10 +22,8 @@ class ITensor(Made):
     name = property(lambda self: self._name)
     shape = property(lambda self: Dims(self._shape))
 
-    allowed_formats = setting("allowed_formats", int, _ALL_FORMATS)
-    dtype = setting("dtype", DataType, None)
-    if MAJOR >= 11:
-        dtype = property(dtype.fget)
+    allowed_formats = Setting(int, _ALL_FORMATS)
+    dtype = Setting(DataType, None) if MAJOR < 11 else property(lambda self: self._values["dtype"])
 
     is_network_input = property(lambda self: self._flags.get("is_input", False))
     is_shape_tensor = property(lambda self: self._flags.get("is_shape", False))
@@ -45,7 +43,7 @@ class ILayer(Made):
         name = self._node.output[index]
         return ITensor(name, self._dims.get(name, []), DataType.FLOAT)
 
-    precision = setting("precision", DataType, DataType.FLOAT)
+    precision = Setting(DataType, DataType.FLOAT)
     precision_is_set = property(lambda self: "precision" in self._values)
 
     def set_output_type(self, index: int, dtype: Any) -> None:
@@ -131,7 +129,7 @@ class INetworkDefinition(Made):
         if 0 <= index < len(things):
             return things[index]
         if MAJOR >= 11:
-            self._builder._say("ERROR", f"INetworkDefinition::{method}: no index {index}")
+            self._builder._error(f"INetworkDefinition::{method}: no index {index}")
         return None
 
     def __len__(self) -> int:
@@ -187,7 +185,7 @@ class OnnxParser(Bound):
             found = onnx.load(model)
         except (DecodeError, OSError, ValueError) as error:
             if not Path(model).is_file():
-                self._say("ERROR", f"Could not open file {model}")
+                self._error(f"Could not open file {model}")
             missing = MAJOR >= 11 and not Path(model).is_file()
             return self._fail(
                 "INVALID_VALUE" if missing else "MODEL_DESERIALIZE_FAILED",
@@ -229,7 +227,7 @@ class OnnxParser(Bound):
         text = f"Searching for plugin: {kind}, plugin_version: 1, plugin_namespace: "
         self._say("INFO", text)
         if MAJOR == 8:
-            self._say("ERROR", f"3: getPluginCreator could not find plugin: {kind} version: 1")
+            self._error(f"3: getPluginCreator could not find plugin: {kind} version: 1")
         desc = (
             'Assertion failed: creator && "Plugin not found, are the plugin name, version, and '
             'namespace correct?"'
@@ -238,27 +236,22 @@ class OnnxParser(Bound):
         code = ErrorCode.UNSUPPORTED_NODE if MAJOR < 11 else ErrorCode.INVALID_NODE
         error = ParserError(code, desc, at, node)
         self._errors.append(error)
-        self._say(
-            "ERROR",
-            f"ModelImporter.cpp:768: While parsing node number {at} [{kind} -> "
-            f'"{node.output[0]}"]:',
+        self._error(
+            f'ModelImporter.cpp:768: While parsing node number {at} [{kind} -> "{node.output[0]}"]:'
         )
-        self._say("ERROR", f"ModelImporter.cpp:771: ERROR: {error}")
+        self._error(f"ModelImporter.cpp:771: ERROR: {error}")
 
     def _fail(self, code: str, desc: str) -> bool:
         self._errors.append(ParserError(getattr(ErrorCode, code), desc))
-        self._say("ERROR", desc)
+        self._error(desc)
         return False
-
-    def _say(self, severity: str, text: str) -> None:
-        self._logger.log(getattr(ILogger, severity), text)
 
     num_errors = property(lambda self: len(self._errors))
 
     def get_error(self, index: int) -> ParserError:
         need("get_error", (index, int))
         if MAJOR >= 11 and index >= len(self._errors):
-            self._say("ERROR", f"IParser::getError: there is no error {index}")
+            self._error(f"IParser::getError: there is no error {index}")
             return None
         return self._errors[index]
 

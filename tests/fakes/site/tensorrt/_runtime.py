@@ -16,9 +16,9 @@ from tensorrt._base import (
     NUMBERS,
     SERIALIZATION,
     Bound,
+    Setting,
     buffer_of,
     need,
-    setting,
 )
 from tensorrt._callbacks import ILogger
 from tensorrt._engine import ICudaEngine
@@ -65,14 +65,14 @@ class Runtime(Bound):
         self._logger = logger
         self._values: dict[str, Any] = {}
 
-    engine_host_code_allowed = setting("engine_host_code_allowed", bool, False)
-    DLA_core = setting("DLA_core", int, -1)
-    temporary_directory = setting("temporary_directory", str, "/tmp")  # as the real one says
-    tempfile_control_flags = setting("tempfile_control_flags", int, 3)
+    engine_host_code_allowed = Setting(bool, False)
+    DLA_core = Setting(int, -1)
+    temporary_directory = Setting(str, "/tmp")  # as the real one says
+    tempfile_control_flags = Setting(int, 3)
 
     def deserialize_cuda_engine(self, serialized_engine: Any) -> ICudaEngine | None:
         data = buffer_of("deserialize_cuda_engine", serialized_engine)
-        self._logger.log(ILogger.INFO, f"Loaded engine size: {len(data) >> 20} MiB")
+        self._say("INFO", f"Loaded engine size: {len(data) >> 20} MiB")
         found = _read_plan(data)
         if found is None:
             return self._refuse(
@@ -102,7 +102,11 @@ class Runtime(Bound):
             )
             return None
         if faulty("oom_engine") or not DEVICE.memory.reserve(facts["weight_bytes"]):
-            self._out_of_memory(facts["weight_bytes"])
+            self._out_of_memory(
+                "engine.cpp::deserializeEngine::951",
+                f"Requested amount of GPU memory ({facts['weight_bytes']} bytes) could not be "
+                "allocated. There may not be enough free memory for allocation to succeed.",
+            )
             return None
         return ICudaEngine(facts, model, self._logger)
 
@@ -118,31 +122,12 @@ class Runtime(Bound):
             "deserialization failed.)"
         )
 
-    def _out_of_memory(self, nbytes: int) -> None:
-        self._error(
-            "1: [defaultAllocator.cpp::allocate::19] Error Code 1: Cuda Runtime (out of memory)"
-        )
-        self._logger.log(
-            ILogger.WARNING,
-            f"Requested amount of GPU memory ({nbytes} bytes) could not be allocated. There may "
-            "not be enough free memory for allocation to succeed.",
-        )
-        self._error(
-            "2: [engine.cpp::deserializeEngine::951] Error Code 2: OutOfMemory (no further "
-            "information)"
-        )
-
-    def _error(self, text: str) -> None:
-        self._logger.log(ILogger.ERROR, text)
-
 
 class Refitter(Bound):
     def __init__(self, engine: ICudaEngine, logger: ILogger) -> None:
         need("Refitter", (engine, ICudaEngine), (logger, ILogger))
         if not engine.refittable:
-            logger.log(
-                ILogger.ERROR, "3: [refit.cpp] Error Code 3: API Usage Error (not refittable)"
-            )
+            engine._error("3: [refit.cpp] Error Code 3: API Usage Error (not refittable)")
             raise TypeError("pybind11::init(): factory function returned nullptr")
         self._engine = engine
         self._new: dict[str, Any] = {}
