@@ -81,31 +81,6 @@ def test_members_and_their_parameters_are_real(version, real) -> None:
     assert wrong == []
 
 
-def test_what_the_version_lacks_is_an_attribute_error(fake) -> None:
-    trt = fake[0]
-    version = trt.__version__
-    if version.startswith("11"):
-        with pytest.raises(AttributeError, match="FP16"):
-            _ = trt.BuilderFlag.FP16
-        with pytest.raises(AttributeError, match="EXPLICIT_BATCH"):
-            _ = trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH
-    if version.startswith("8"):
-        with pytest.raises(AttributeError, match="IProgressMonitor"):
-            _ = trt.IProgressMonitor
-        config = trt.Builder(trt.Logger()).create_builder_config()
-        with pytest.raises(AttributeError, match="progress_monitor"):
-            config.progress_monitor = None
-
-
-def test_the_renumbering_that_is_a_trap() -> None:
-    flags = {}
-    for version in VERSIONS:
-        with loaded(version) as found:
-            enum = found.trt.NetworkDefinitionCreationFlag
-            flags[version] = {name: int(one) for name, one in enum.__members__.items()}
-    assert flags["8.6.0"]["EXPLICIT_BATCH"] == flags["11.4.0"]["STRONGLY_TYPED"] == 0
-
-
 def test_the_cuda_runtime_is_real() -> None:
     real = recorded.read(recorded.CUDA)
     with loaded() as found:

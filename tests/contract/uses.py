@@ -5,6 +5,7 @@ as theirs when it stands in any recorded list and not in `table.OURS`.
 """
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,22 +36,23 @@ class Use:
 @lru_cache
 def known_names() -> frozenset[str]:
     """Return every recorded name: of classes, members, enumerations, functions, constants."""
-    surfaces = [recorded.surface(one) for one in recorded.VERSIONS]
-    surfaces.append(recorded.cuda_surface())
     found: set[str] = set(recorded.read(recorded.CUDA)["constants"])
-    for one in surfaces:
+    for one in (*map(recorded.surface, recorded.VERSIONS), recorded.cuda_surface()):
         found |= one.classes | one.functions
         found.update(*one.members.values(), *one.enums.values())
     return frozenset(found)
 
 
 def uses_in(path: Path) -> list[Use]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    looked_up = _looked_up(tree)
-    documentation = _docstrings(tree)
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+    lookups = ("getattr", "hasattr", "setattr")
+    looked_up = {
+        id(call.args[1]) for call in calls.values() if getattr(call.func, "id", "") in lookups
+    }
+    documentation = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         place = f"{path.name}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Attribute):
             found += _attribute(node, place, calls.get(id(node)))
@@ -62,18 +64,13 @@ def uses_in(path: Path) -> list[Use]:
 def overrides_in(path: Path) -> list[tuple[str, int, str]]:
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ClassDef) or not any(map(_is_theirs, node.bases)):
+        bases = map(ast.unparse, node.bases) if isinstance(node, ast.ClassDef) else ()
+        if not any(base == "base" or re.fullmatch(r"trt\.\w+", base) for base in bases):
             continue
         for one in node.body:
             if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
                 found.append((one.name, len(one.args.args), f"{path.name}:{one.lineno}"))
     return found
-
-
-def _is_theirs(base: ast.expr) -> bool:
-    if isinstance(base, ast.Attribute):
-        return isinstance(base.value, ast.Name) and base.value.id == "trt"
-    return isinstance(base, ast.Name) and base.id == "base"
 
 
 def _attribute(node: ast.Attribute, place: str, call: ast.Call | None) -> list[Use]:
@@ -105,21 +102,3 @@ def _text(node: ast.Constant, place: str, *, is_looked_up: bool) -> list[Use]:
         return []
     telling = "_" in value or value != value.lower()  # "name" and "log" are everyday words
     return [Use(value, place, guarded=True)] if telling or is_looked_up else []
-
-
-def _docstrings(tree: ast.Module) -> set[int]:
-    return {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-
-
-def _looked_up(tree: ast.Module) -> set[int]:
-    """Return the texts that ``getattr``, ``hasattr`` and ``setattr`` are given."""
-    return {
-        id(node.args[1])
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") in ("getattr", "hasattr", "setattr")
-    }
