@@ -33,16 +33,6 @@ SERIALIZATION = {8: 236, 10: 241, 11: 244}[MAJOR]
 SURFACE = recorded_symbols.surface(NAME)
 
 
-#: Values that neither list tells; only the network's flags matter, whose renumbering is a trap.
-_FLAGS = ("STRONGLY_TYPED", "PREFER_JIT_PYTHON_PLUGINS", "PREFER_AOT_PYTHON_PLUGINS")
-_VALUES: dict[str, dict[int, dict[str, int]]] = {
-    "NetworkDefinitionCreationFlag": {
-        10: {name: at for at, name in enumerate(("EXPLICIT_BATCH", *_FLAGS))},
-        11: {name: at for at, name in enumerate(_FLAGS)},
-    }
-}
-
-
 class Enum:
     """A member; equal to members of its own enumeration only, and no number without ``int()``."""
 
@@ -85,14 +75,11 @@ def enum(name: str, members: dict[str, int]) -> type[Enum]:
     return cls
 
 
-def _recorded(name: str) -> type[Enum]:
-    """Return an enumeration as this version has it."""
-    known = _VALUES.get(name, {}).get(MAJOR, {})
-    members = enumerate(SURFACE.enums[name].items())
-    return enum(name, {n: known.get(n, at) if v is None else v for at, (n, v) in members})
-
-
-ALL: dict[str, type[Enum]] = {name: _recorded(name) for name in SURFACE.enums}
+#: Enumerations as this version has them; members of unknown value are counted from 0.
+ALL: dict[str, type[Enum]] = {
+    name: enum(name, {one: at if v is None else v for at, (one, v) in enumerate(known.items())})
+    for name, known in SURFACE.enums.items()
+}
 Severity = enum(
     "Severity", {"INTERNAL_ERROR": 0, "ERROR": 1, "WARNING": 2, "INFO": 3, "VERBOSE": 4}
 )
