@@ -132,9 +132,7 @@ def test_numbers_are_set_or_refused(each, perceptron, engines) -> None:
         with pytest.raises(UnsupportedError, match="no such setting"):
             build(job(perceptron, engine_cache=str(engines), **{key: "2"}))
     assert report(build(job(perceptron, engine_cache=str(engines), **known))).options == known
-
-
-def test_a_number_that_tensorrt_does_not_take_is_no_default(each, perceptron, engines) -> None:
+    # a number that TensorRT does not take is no default
     with pytest.raises(UsageError, match=r"builder_optimization_level=9.*stays at [35]"):
         flags(perceptron, engines, builder_optimization_level="9")
 
@@ -162,15 +160,19 @@ def test_unknown_values_are_named(each, perceptron, engines, options, words) -> 
     assert not list(engines.rglob("*.engine"))
 
 
-def test_types_of_layers_and_formats_end_with_weak_typing(each, perceptron, engines) -> None:
-    for options, words in (
-        ({"layer_precisions": "product:fp32"}, "layer_precisions"),
-        ({"layer_output_types": "product:fp32"}, "layer_output_types"),
-        ({"precision_constraints": "obey"}, "precision_constraints=obey"),
-        ({"input_formats": "fp16:chw"}, "takes types from the model"),
+def test_types_of_layers_and_flags_of_the_parser_are_set_or_refused(
+    each, perceptron, engines
+) -> None:
+    for options, lacking, words in (
+        ({"layer_precisions": "product:fp32"}, 11, "layer_precisions"),
+        ({"layer_output_types": "product:fp32"}, 11, "layer_output_types"),
+        ({"precision_constraints": "obey"}, 11, "precision_constraints=obey"),
+        ({"input_formats": "fp16:chw"}, 11, "takes types from the model"),
+        ({"native_instance_norm": "1"}, 8, "native_instance_norm=1.*no such parser flag"),
+        ({"plugin_override": "1"}, 8, "plugin_override=1.*no such parser flag"),
     ):
         one = job(perceptron, engine_cache=str(engines), **options)
-        if major(each) == 11:
+        if major(each) == lacking:
             with pytest.raises(UnsupportedError, match=words):
                 build(one)
         else:
@@ -216,16 +218,6 @@ def test_several_settings_at_once(use, perceptron, engines) -> None:
     told = facts(one)
     assert told["hardware"] == "AMPERE_PLUS"
     assert "SPARSE_WEIGHTS" in told["flags"]
-
-
-def test_flags_of_the_parser_are_set_or_refused(each, perceptron, engines) -> None:
-    for key in ("native_instance_norm", "plugin_override"):
-        one = job(perceptron, engine_cache=str(engines), **{key: "1"})
-        if major(each) > 8:
-            assert report(build(one)).options == {key: "1"}
-            continue
-        with pytest.raises(UnsupportedError, match=f"{key}=1.*no such parser flag"):
-            build(one)
 
 
 # layers that stay in FP32 in a build that may use less

@@ -32,7 +32,7 @@ from tests.backends.tensorrt.driving import (
     with_engine,
     workload,
 )
-from tests.fakes import nvml_scenarios
+from tests.fakes import fake_gpus
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
@@ -110,31 +110,24 @@ def test_copies_are_timed_where_they_are_made(use, perceptron, engines, kind, co
         {"idle_ms": 1.0},
         {"spin_wait": False},
         {"streams": 2, "rotate": 3, "cold": True, "idle_ms": 0.5, "transfers": True},
+        {"kind": "latency", "rotate": 3},
+        {"kind": "latency", "cold": True},
+        {"kind": "latency", "idle_ms": 1.0},
     ],
     ids=str,
 )
 def test_exactly_so_many_as_asked_for_are_kept(use, perceptron, engines, extra) -> None:
     use(FAKE_TENSORRT_COMPUTE_US="50")
-    mode = replace(THROUGHPUT, **extra)
+    mode = replace(LATENCY if "kind" in extra else THROUGHPUT, **extra)
     one = with_engine(job(perceptron, workload=workload(mode=mode), stamps="1"), engines)
     (wanted,) = expected(perceptron, one)
     for count in (1, 2, 5, 12):
         found = measure(replace(one, workload=workload(count, mode=mode)))
         assert {len(one) for one in found.samples} == {count}
-        assert len(found.trace.stream) == count
-        assert set(found.trace.stream.tolist()) <= set(range(extra.get("streams", 1)))
         np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
-
-
-@pytest.mark.parametrize("extra", [{"rotate": 3}, {"cold": True}, {"idle_ms": 1.0}], ids=str)
-def test_the_latency_mode_does_so_too(use, perceptron, engines, extra) -> None:
-    use()
-    mode = replace(LATENCY, **extra)
-    one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
-    found = measure(one)
-    assert {len(one) for one in found.samples} == {COUNT}
-    (wanted,) = expected(perceptron, one)
-    np.testing.assert_allclose(found.answers[0].data, wanted, rtol=1e-6)
+        if "kind" not in extra:
+            assert len(found.trace.stream) == count
+            assert set(found.trace.stream.tolist()) <= set(range(extra.get("streams", 1)))
 
 
 def test_stamps_tell_one_story(each, perceptron, engines) -> None:
@@ -223,11 +216,11 @@ RULE = TelemetryRule(depth="full", interval_ms=20, duration_ms=300, idle_ms=150,
 def h200(use: Use) -> Iterator[None]:
     """NVML's stand-in too, here and in the sampling process; gone before TensorRT's is."""
     use()
-    place = nvml_scenarios.FOLDER / "pynvml.py"
+    place = fake_gpus.NVML / "pynvml.py"
     spec = importlib.util.spec_from_file_location("pynvml", place)
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
-        nvml_scenarios.use(patch, "h200")
+        fake_gpus.use(patch, "h200")
         patch.setitem(sys.modules, "pynvml", module)
         spec.loader.exec_module(module)
         patch.setattr(nvml, "probe_devices", probe_devices)
