@@ -1,12 +1,20 @@
 """Engines built and measured on the stand-in, of each version."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
 from enginescope.analysis.claims.layer_claims import layer_times
+from enginescope.backends.base import Feeds
 from enginescope.backends.tensorrt.backend import TrtBackend
-from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.records.run.job import BackendSpec
+from enginescope.core.errors import (
+    BackendError,
+    MissingDependencyError,
+    UnsupportedError,
+    UsageError,
+)
+from enginescope.records.run.job import BackendSpec, Job
 from tests.backends.tensorrt.driving import (
     COUNT,
     LATENCY,
@@ -22,6 +30,7 @@ from tests.backends.tensorrt.driving import (
     workload,
 )
 from tests.backends.tensorrt.driving import build as built
+from tests.fakes import models
 
 MODES = {
     "latency": (LATENCY, {"latency", "enqueue", "h2d", "gpu_compute", "d2h"}),
@@ -136,3 +145,54 @@ def test_the_device_of_the_option_is_taken_and_one_that_does_not_exist_refused(
             TrtBackend().require(BackendSpec(name="trt", options={"device": device}))
     measure(with_engine(job(perceptron, device="1"), engines))
     assert fake.device.current == 1
+
+
+# samples answered by an engine, against NumPy
+
+
+def answering(one: Job):
+    backend = TrtBackend()
+    backend.prepare()
+    return closing(backend.open_for_answers(one))
+
+
+def feeds(**arrays) -> Feeds:
+    return Feeds(arrays=arrays, batch=1, shapes={name: one.shape for name, one in arrays.items()})
+
+
+def test_samples_of_one_shape_and_of_others_are_answered(each, perceptron, tmp_path) -> None:
+    dims = {"min_shapes": "x:1x4", "opt_shapes": "x:4x4", "max_shapes": "x:8x4"}
+    generator = np.random.default_rng(0)
+    with answering(with_engine(job(perceptron, **dims), tmp_path / "engines")) as session:
+        for rows in (2, 2, 5, 5, 1):
+            x = generator.standard_normal((rows, 4)).astype(np.float32)
+            (found,) = session.answer(feeds(x=x))
+            assert (found.name, found.shape) == ("y", (rows, 3))
+            np.testing.assert_allclose(found.data, np.maximum(x @ models.WEIGHTS, 0), 1e-5)
+        before = each.cuda.cudaMemGetInfo()
+        for _ in range(20):
+            session.answer(feeds(x=x))
+        assert each.cuda.cudaMemGetInfo() == before
+        inputs, outputs = session.bindings()
+        assert [(one.name, one.shape) for one in inputs] == [("x", (None, 4))]
+        assert outputs[0].name == "y"
+
+
+def test_outputs_of_unknown_size_follow_their_values(each, tmp_path) -> None:
+    built = with_engine(job(models.non_zero(tmp_path / "m.onnx")), tmp_path / "engines")
+    with answering(built) as session:
+        for count in (3, 0, 6, 1):
+            x = np.zeros(6, np.float32)
+            x[:count] = 1
+            (found,) = session.answer(feeds(x=x))
+            assert found.data.tolist() == [list(range(count))]
+
+
+def test_an_engine_that_cannot_answer_is_refused(use, perceptron, tmp_path, monkeypatch) -> None:
+    fake = use("8.6.0")
+    with pytest.raises(BackendError, match="was not built"):
+        answering(job(perceptron))
+    built = with_engine(job(perceptron), tmp_path / "engines")
+    monkeypatch.setattr(fake.trt.ICudaEngine, "has_implicit_batch_dimension", True)
+    with pytest.raises(UnsupportedError, match="implicit batch"):
+        answering(built)
