@@ -68,8 +68,13 @@ def test_each_sample_is_one_step_and_nothing_else(monkeypatch) -> None:
     np.testing.assert_allclose(samples.start_ms, np.cumsum([0.0, *durations, *durations])[:8])
 
 
-def test_duration_waits_for_a_count(monkeypatch) -> None:
-    report, samples = timed_loop(steady(monkeypatch).step, StopRule(duration_ms=2_000), ignore)
+def test_duration_waits_for_a_count_and_reports_progress(monkeypatch) -> None:
+    seen: list[Progress] = []
+    report, samples = timed_loop(steady(monkeypatch).step, StopRule(duration_ms=2_000), seen.append)
+    assert {one.phase for one in seen} == {"steady_state"}
+    assert [one.samples for one in seen] == sorted(one.samples for one in seen)
+    assert seen[-1].median_ms == pytest.approx(1.0, rel=0.01)
+    assert seen[-1].limit_ms == 2_000
     assert report.rule == "duration"
     assert 2_000 <= report.duration_ms < 2_000 + 2 * loop.CHUNK_MS
     assert len(samples) == pytest.approx(report.duration_ms, rel=0.04)  # less untimed calls
@@ -88,15 +93,12 @@ def test_precision_waits_for_count_and_time(monkeypatch) -> None:
     assert report.duration_ms >= StopRule().min_time_ms
 
 
-def test_noise_runs_into_the_time_limit(monkeypatch) -> None:
+def test_noise_and_slow_models_run_into_limits_but_get_their_samples(monkeypatch) -> None:
     noise = np.random.default_rng(1).lognormal(0, 2, 100_000)
     clock = Clock(monkeypatch, itertools.cycle(float(one) for one in noise))
     report, _ = timed_loop(clock.step, StopRule(precision_pct=0.01, max_time_ms=3_000), ignore)
     assert report.rule == "max_time"
     assert report.duration_ms >= 3_000
-
-
-def test_slow_models_get_their_samples_but_not_without_end(monkeypatch) -> None:
     clock = steady(monkeypatch, 200.0)
     report, samples = timed_loop(clock.step, StopRule(max_time_ms=5_000), ignore)
     assert report.rule in ("max_time", "precision")
@@ -105,15 +107,6 @@ def test_slow_models_get_their_samples_but_not_without_end(monkeypatch) -> None:
     report, samples = timed_loop(clock.step, StopRule(max_time_ms=2_000), ignore)
     assert report.rule == "hard_limit"
     assert len(samples) < 20
-
-
-def test_progress_tells_of_the_loop(monkeypatch) -> None:
-    seen: list[Progress] = []
-    timed_loop(steady(monkeypatch).step, StopRule(duration_ms=1_000), seen.append)
-    assert {one.phase for one in seen} == {"steady_state"}
-    assert [one.samples for one in seen] == sorted(one.samples for one in seen)
-    assert seen[-1].median_ms == pytest.approx(1.0, rel=0.01)
-    assert seen[-1].limit_ms == 1_000
 
 
 def test_garbage_collection_is_off_inside_and_restored(monkeypatch) -> None:

@@ -81,13 +81,10 @@ def test_a_session_keeps_its_format_its_connection_and_its_open_dimensions() -> 
         session.close()
 
 
-def test_half_precision_needs_the_binary_extension() -> None:
+def test_an_error_names_the_server_s_reason_or_the_address() -> None:
     refusal = pytest.raises(UnsupportedError, match="input x: FP16 cannot be sent")
     with oip_server(binary=False, datatype="FP16") as server, refusal:
         asked(server.model, X.astype(np.float16))
-
-
-def test_an_error_names_the_server_s_reason_or_the_address() -> None:
     with oip_server(failing=range(1, 2)) as server:
         address = server.model
         with pytest.raises(BackendError, match="HTTP 503: the model is busy"):
@@ -143,9 +140,7 @@ def test_metadata_and_answers_of_the_published_messages_are_read() -> None:
     assert (spec.name, spec.shape, spec.dtype) == ("x", (None, 4), DataType.FP32)
     (tensor,) = grpc_connection.output_tensors(bytes.fromhex(ANSWER))
     assert (tensor.name, tensor.shape, tensor.dtype) == ("y", (1, 4), DataType.FP32)
-
-
-def test_an_answer_without_all_values_is_refused() -> None:
+    # an answer without all values is refused
     answer = message_class("ModelInferResponse")(raw_output_contents=[b"", b""])
     answer.outputs.add(name="y", datatype="FP32", shape=[1])
     with pytest.raises(BackendError, match="declares 1 outputs and has the values of 2"):

@@ -34,6 +34,11 @@ def test_a_specification_is_read_and_written() -> None:
     assert spec.name == "ort-cpu"
     assert spec.options["graph_optimization_level"] == "basic"
     assert str(spec) == text
+    assert parse_backend("ort-cuda?device_id=1").options == {"device_id": "1"}
+    assert parse_backend("ort-cpu?session.intra_op.allow_spinning=0").options
+    with pytest.raises(UsageError) as caught:
+        parse_backend("ort-cpo")
+    assert caught.value.hint == "did you mean ort-cpu?"
 
 
 @pytest.mark.parametrize(
@@ -55,14 +60,6 @@ def test_a_specification_is_read_and_written() -> None:
 def test_what_is_refused(text, message) -> None:
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         parse_backend(text)
-
-
-def test_a_near_name_is_suggested_and_providers_have_own_options() -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_backend("ort-cpo")
-    assert caught.value.hint == "did you mean ort-cpu?"
-    assert parse_backend("ort-cuda?device_id=1").options == {"device_id": "1"}
-    assert parse_backend("ort-cpu?session.intra_op.allow_spinning=0").options
 
 
 def test_backends_of_other_packages(tmp_path) -> None:

@@ -32,12 +32,9 @@ def test_an_inspector_that_tells_nothing_useful(use, text, words, kept) -> None:
     assert words in notice.message
 
 
-def test_layers_that_change_from_one_run_to_the_next_have_no_profile() -> None:
+def test_a_profile_is_of_layers_by_their_place() -> None:
     with pytest.raises(BackendError, match="other layers from one run to the next"):
         profile_of([[("a", 1.0), ("b", 1.0)], [("a", 1.0)]], [2.0, 1.0])
-
-
-def test_a_profile_is_of_layers_by_their_place() -> None:
     rows = [[("same", 1.0), ("same", 3.0)], [("same", 2.0), ("same", 6.0)]]
     found = profile_of(rows, [4.5, 8.5])
     assert [(one.name, one.mean_ms, one.total_ms) for one in found.layers] == [

@@ -13,7 +13,7 @@ from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import StopRule, TelemetryRule
 from enginescope.records.run.telemetry import clock_around
 from tests.backends.trtexec.jobs import codes, job, measured, workload
-from tests.fakes import nvml_scenarios
+from tests.fakes import fake_gpus
 
 FULL = TelemetryRule(depth="full", interval_ms=20)
 
@@ -21,8 +21,8 @@ FULL = TelemetryRule(depth="full", interval_ms=20)
 @pytest.fixture
 def nvml_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_TRTEXEC_TAKES_TIME", "1")
-    nvml_scenarios.use(monkeypatch, "h200")
-    place = nvml_scenarios.FOLDER / "pynvml.py"
+    fake_gpus.use(monkeypatch, "h200")
+    place = fake_gpus.NVML / "pynvml.py"
     spec = importlib.util.spec_from_file_location("pynvml", place)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "pynvml", module)

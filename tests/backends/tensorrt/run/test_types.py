@@ -82,6 +82,8 @@ def test_random_bf16_and_fp8_lie_within_one() -> None:
     assert raw.dtype == np.uint8
     assert ((raw & 0x7F) <= 0x38).all()
     assert len(np.unique(raw)) > 50
+    with pytest.raises((UnsupportedError, UsageError)):  # a range needs a type with numbers
+        fed(spec(DataType.FP8), ranges=(InputRange(name="x", low=0, high=1),))
 
 
 def test_four_bits_are_packed_two_to_a_byte() -> None:
@@ -130,11 +132,6 @@ def test_raw_values_come_from_files(tmp_path, dtype, raw) -> None:
 def test_values_of_another_form_are_refused(tmp_path, dtype, array, words) -> None:
     with pytest.raises((UnsupportedError, UsageError), match=words):
         fed(spec(dtype), files=file(tmp_path, array))
-
-
-def test_a_range_for_a_type_without_numbers_is_refused() -> None:
-    with pytest.raises((UnsupportedError, UsageError)):
-        fed(spec(DataType.FP8), ranges=(InputRange(name="x", low=0, high=1),))
 
 
 def test_every_type_of_the_version_is_known(each) -> None:
