@@ -4,6 +4,7 @@ import ctypes
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,16 +61,13 @@ class FakeDriver:
         return next(self._handles)
 
     def runtime(self) -> SimpleNamespace:
-        call = self._call
+        names = ("EventRecord", "EventSynchronize", "StreamWaitEvent", "GraphLaunch")
         return SimpleNamespace(
-            cudaEventRecord=lambda event, stream: call("cuEventRecord", event, stream),
-            cudaEventSynchronize=lambda event: call("cuEventSynchronize", event),
+            **{f"cuda{one}": partial(self._call, f"cu{one}") for one in names},
+            cudaStreamSynchronize=partial(self._call, "cuStreamSynchronize"),
             cudaEventElapsedTime=self._elapsed,
-            cudaStreamWaitEvent=lambda a, b, c: call("cuStreamWaitEvent", a, b, c),
-            cudaGraphLaunch=lambda graph, stream: call("cuGraphLaunch", graph, stream),
             cudaMemcpyAsync=self._copy,
-            cudaStreamSynchronize=lambda stream: call("cuStreamSynchronize", stream),
-            cudaError_t=lambda number: number,
+            cudaError_t=int,
         )
 
     def _call(self, name: str, *numbers: int) -> tuple[int]:

@@ -51,13 +51,10 @@ def test_the_library_names_no_other_library(tmp_path) -> None:
     assert b"libonnxruntime" not in library.read_bytes()
 
 
-def test_its_clock_is_pythons(loop) -> None:
+def test_its_clock_is_pythons_and_untimed_requests_leave_no_row(loop) -> None:
     before = perf_counter_ns()
     rows = pause(0).run(3)
     assert before <= rows[0, 0] <= rows[-1, 1] <= perf_counter_ns()
-
-
-def test_untimed_requests_leave_no_row(loop) -> None:
     recorder = NativeSteps(pause(100))
     recorder.run(5, untimed=3)
     recorder.run(2)

@@ -12,13 +12,10 @@ from enginescope.probe.processes import others_among
 from enginescope.records.run.telemetry import CpuLoss, GpuProcess
 
 
-def test_this_machine_is_described() -> None:
+def test_this_machine_is_described_and_its_cpu_from_cpuinfo(tmp_path) -> None:
     found = host.probe_host()
     assert (found.cores_usable or 0) >= 1
     assert (found.memory_bytes or 0) > 1 << 28
-
-
-def test_cpu_model_from_cpuinfo(tmp_path) -> None:
     file = tmp_path / "cpuinfo"
     file.write_text("processor : 0\nmodel name\t: Example 9000 @ 3.00GHz\n")
     assert host.cpu_model(file) == "Example 9000 @ 3.00GHz"
@@ -48,10 +45,13 @@ def test_container_kind(tmp_path, monkeypatch) -> None:
     assert host.container_kind(tmp_path) == "kubernetes"
 
 
-def test_peak_is_at_least_what_is_resident_now() -> None:
+def test_peak_is_at_least_what_is_resident_now(tmp_path) -> None:
     peak = host.peak_rss_bytes()
     assert peak is not None
     assert peak >= 0.9 * psutil.Process().memory_info().rss
+    (tmp_path / "status").write_text("Name:\tpython\nVmHWM:\t    2180 kB\nVmRSS:\t 9 kB\n")
+    assert host.peak_rss_bytes(tmp_path / "status") == 2180 * 1024
+    assert host.peak_rss_bytes(tmp_path / "absent") == pytest.approx(host.peak_rss_bytes(), rel=0.9)
 
 
 def test_tree_counts_children() -> None:
@@ -83,12 +83,6 @@ def test_container_limit_counts_without_files_in_memory(tmp_path) -> None:
     assert host.available_bytes(tmp_path) == 4_000_000
     (tmp_path / "memory.current").write_text("9900000\n")
     assert host.available_bytes(tmp_path) == 0
-
-
-def test_a_peak_without_the_parents(tmp_path) -> None:
-    (tmp_path / "status").write_text("Name:\tpython\nVmHWM:\t    2180 kB\nVmRSS:\t 9 kB\n")
-    assert host.peak_rss_bytes(tmp_path / "status") == 2180 * 1024
-    assert host.peak_rss_bytes(tmp_path / "absent") == pytest.approx(host.peak_rss_bytes(), rel=0.9)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others do not hand a peak down")
@@ -228,7 +222,7 @@ def test_a_group_without_a_quota_or_that_is_gone(tmp_path) -> None:
     assert host.quota_files(tmp_path, tmp_path / "none") == ()
 
 
-def test_since_the_start_of_the_machine(monkeypatch) -> None:
+def test_steal_since_the_start_of_the_machine(monkeypatch) -> None:
     monkeypatch.setattr(host, "_stolen_and_busy_s", lambda: (25.0, 75.0))
     assert host.steal_pct_since_boot() == 25.0
     monkeypatch.setattr(host, "_stolen_and_busy_s", lambda: (0.0, 0.0))
@@ -240,6 +234,9 @@ def test_real_readings() -> None:
     assert loss.steal_pct is None or 0 <= loss.steal_pct <= 100
     kinds = (host.CpuQuota, type(None))
     assert all(isinstance(host.read_quota(one), kinds) for one in host.quota_files())
+    before = host._reading()
+    sum(range(200_000))
+    assert host._reading()[0] > before[0]
 
 
 @pytest.mark.parametrize(
@@ -253,12 +250,6 @@ def test_real_readings() -> None:
 def test_own_work_is_not_other_load(monkeypatch, readings, cores) -> None:
     monkeypatch.setattr(host, "_reading", lambda: readings.pop(0))
     assert host.LoadMeter().other_cores() == cores
-
-
-def test_real_readings_move() -> None:
-    before = host._reading()
-    sum(range(200_000))
-    assert host._reading()[0] > before[0]
 
 
 @pytest.mark.parametrize(

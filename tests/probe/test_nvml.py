@@ -90,19 +90,14 @@ def test_the_uuid_as_nvml_writes_it_but_for_its_prefix() -> None:
     assert cuda_uuid(0, libcuda(cuDeviceGetUuid_v2=None)) is None
 
 
-def two_gpus():
-    """NVML, where CUDA's first GPU is the second."""
-    uuids = ["GPU-slow", f"GPU-{UUID}"]
-    return fake_nvml(
+def test_the_gpu_is_the_one_with_cudas_uuid_whatever_its_number(monkeypatch) -> None:
+    uuids = ["GPU-slow", f"GPU-{UUID}"]  # CUDA's first GPU is NVML's second
+    nvml = fake_nvml(
         nvmlDeviceGetCount=lambda: 2,
         nvmlDeviceGetName=lambda handle: ("Slow", "Fast")[handle],
         nvmlDeviceGetUUID=lambda handle: uuids[handle],
         nvmlDeviceGetHandleByUUID=lambda it: uuids.index(it) if it in uuids else refuse(),
     )
-
-
-def test_the_gpu_is_the_one_with_cudas_uuid_whatever_its_number(monkeypatch) -> None:
-    nvml = two_gpus()
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     monkeypatch.setattr("enginescope.probe.nvml.cuda_uuid", lambda at: None if at else UUID)
     assert probe_device(0).name == "Fast"
@@ -110,10 +105,7 @@ def test_the_gpu_is_the_one_with_cudas_uuid_whatever_its_number(monkeypatch) -> 
     assert handle_of(nvml, UUID) == 1
     assert handle_of(nvml, "GPU-slow") == 0
     assert handle_of(nvml, "GPU-none") is None
-
-
-def test_without_cuda_the_count_of_nvml_holds(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", two_gpus())
+    # without CUDA the count of NVML holds
     monkeypatch.setattr("enginescope.probe.nvml.cuda_uuid", lambda _: None)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     assert probe_device(0).name == "Fast"
