@@ -16,8 +16,8 @@ import pytest
 
 from tests.contract import builder_script
 from tests.fakes import models
+from tests.fakes.fake_gpus import NVML
 from tests.fakes.loading import VERSIONS, environment, loaded
-from tests.fakes.nvml_scenarios import FOLDER
 from tests.fakes.site import recorded_symbols as recorded
 from tests.wheels import RTX, unpacked
 
@@ -105,7 +105,7 @@ def test_the_cuda_runtime_is_real() -> None:
 
 def test_every_name_is_nvmls() -> None:
     real = pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
-    tree = ast.parse((FOLDER / "pynvml.py").read_text(encoding="utf-8"))
+    tree = ast.parse((NVML / "pynvml.py").read_text(encoding="utf-8"))
     names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assigned = [node.targets for node in tree.body if isinstance(node, ast.Assign)]
     names |= {one.id for targets in assigned for one in targets if isinstance(one, ast.Name)}

@@ -55,7 +55,7 @@ def test_the_recorded_list_is_the_wheels(name) -> None:
         assert set(kept["functions"]) == set(real["functions"])
 
 
-def test_parameters_are_read_from_a_signature() -> None:
+def test_a_module_is_dumped_with_the_parameters_of_its_signatures() -> None:
     dumped = dump_symbols.parameters
     signature = "f(self: a.B, x: Dict[int, str] = {}, y: c = <D.E: 0>) -> None"
     assert dumped(signature) == ["self", "x", "y"]
@@ -63,8 +63,6 @@ def test_parameters_are_read_from_a_signature() -> None:
     for text in ("f(*args, **kwargs)\nOverloaded function.", "A class.", None):
         assert dumped(text) is None
 
-
-def test_a_module_is_dumped() -> None:
     class Level:
         LOW = HIGH = None
 

@@ -14,9 +14,6 @@ def recorder(trt: Any, lines: list[str]) -> Any:
     """Return a logger that keeps what is at least a warning."""
 
     class Recorder(trt.ILogger):
-        def __init__(self) -> None:
-            trt.ILogger.__init__(self)
-
         def log(self, severity: Any, msg: str) -> None:
             if int(severity) <= int(trt.ILogger.WARNING):
                 lines.append(msg)
@@ -40,12 +37,10 @@ class Build:
         self.parsed = self.parser.parse_from_file(str(path))
         self.config = self.builder.create_builder_config()
 
-    def add_profile(self, spans: Spans, values: Spans | None = None) -> int:
+    def add_profile(self, spans: Spans) -> int:
         profile = self.builder.create_optimization_profile()
         for name, span in spans.items():
             profile.set_shape(name, *span)
-        for name, span in (values or {}).items():
-            profile.set_shape_input(name, *span)
         return self.config.add_optimization_profile(profile)
 
     def plan(self) -> bytes | None:
@@ -134,8 +129,8 @@ class Run:
     def wait(self) -> None:
         self.gpu.ok(self.gpu.rt.cudaStreamSynchronize(self.stream))
 
-    def output(self, name: str, shape: tuple[int, ...], kind: Any = np.float32) -> Any:
-        return self.gpu.to_host(self.addresses[name], np.empty(shape, kind))
+    def output(self, name: str, shape: tuple[int, ...]) -> Any:
+        return self.gpu.to_host(self.addresses[name], np.empty(shape, np.float32))
 
     def graph(self) -> Any:
         rt = self.gpu.rt

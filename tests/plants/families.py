@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from enginescope.core.record import Record
 from enginescope.runner.inputs.sample_models import sample_models
 from tests.conftest import SHARED
-from tests.fakes.dequantised import dequantised
+from tests.fakes.models import dequantised
 from tests.wheels import unpacked
 
 

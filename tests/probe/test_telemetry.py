@@ -14,7 +14,7 @@ from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
 from enginescope.records.run import telemetry as channel
 from enginescope.records.run.telemetry import POWER, SM_CLOCK
-from tests.fakes.nvml_scenarios import use
+from tests.fakes.fake_gpus import use
 
 
 class Board:
@@ -74,7 +74,7 @@ def test_a_board_in_our_units(install) -> None:
     assert sampler.processes()[0].name == "python3"
 
 
-def test_parts_that_a_board_lacks_are_none(install) -> None:
+def test_what_a_board_lacks_is_none_or_named(install) -> None:
     class Nano(Board):
         power: dict = {}
         memory: dict = {}
@@ -87,8 +87,6 @@ def test_parts_that_a_board_lacks_are_none(install) -> None:
     assert found[channel.DEVICE_MEMORY] is None
     assert found[channel.SM_CLOCK] == 1300
 
-
-def test_a_service_that_is_not_there_and_a_board_without_an_integrated_gpu(install) -> None:
     class Dead(Board):
         def start(self) -> None:
             raise RuntimeError("the jtop.service is not active")
@@ -139,9 +137,7 @@ def test_a_process_that_dies_says_so_and_leaves_nothing(monkeypatch) -> None:
     with pytest.raises(UnsupportedError, match="ended with status 1"), found:
         pass
     assert not found._file.exists()
-
-
-def test_a_process_that_hangs_is_not_waited_for(monkeypatch, tmp_path) -> None:
+    # nor is one that hangs waited for
     monkeypatch.setattr(sampling, "START_S", 0.2)
     monkeypatch.setattr(sampling, "_END_S", 0.2)
     hanging = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -156,9 +152,7 @@ def test_a_line_cut_off_by_a_death_is_left_out(tmp_path) -> None:
     file.write_text(f"{whole}\n{whole[:20]}")
     (line,) = sampling._lines(file)
     assert line == worker.Line(at_ns=1_000_000, values={POWER: 70.0, SM_CLOCK: None})
-
-
-def test_channels_that_were_never_reported_are_left_out() -> None:
+    # so are channels that were never reported
     found = series_of([0.0, 1.0], [{POWER: 70.0, SM_CLOCK: None}, {POWER: None}])
     assert [one.name for one in found.channels] == [POWER]
     power = found.channel(POWER)

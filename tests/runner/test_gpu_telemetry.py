@@ -6,7 +6,7 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.run import telemetry as channel
 from enginescope.records.run.job import TelemetryRule
-from tests.fakes.nvml_scenarios import measured
+from tests.fakes.fake_gpus import measured
 
 MIG = "MIG-33333333-3333-3333-3333-333333333333"
 H200 = "GPU-11111111-1111-1111-1111-111111111111"

@@ -24,8 +24,8 @@ from enginescope.store import run_folder
 from tests.analysis.in_turn import job
 from tests.analysis.tasks.test_depth import by_hand
 from tests.depth_models import depth_model, scene
+from tests.fakes.fake_gpus import NVML
 from tests.fakes.loading import environment
-from tests.fakes.nvml_scenarios import FOLDER as NVML
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -14,7 +14,7 @@ from onnxruntime.transformers.float16 import convert_float_to_float16
 
 from tests.cli.accuracy.test_validate import run
 from tests.conftest import SHARED
-from tests.fakes.dequantised import dequantised
+from tests.fakes.models import dequantised
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 

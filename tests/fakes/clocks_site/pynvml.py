@@ -42,13 +42,9 @@ def _state():
         json.dump(state, file)
 
 
-def _gpu(handle: str) -> dict:
-    with _state() as state:
-        return state["gpus"][handle]
-
-
 def _known(handle: str, key: str):
-    value = _gpu(handle).get(key)
+    with _state() as state:
+        value = state["gpus"][handle].get(key)
     if value is None:
         raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
     return value
@@ -70,13 +66,6 @@ def nvmlInit() -> None:
         raise NVMLError(NVML_ERROR_NOT_FOUND)
 
 
-def nvmlShutdown() -> None: ...
-
-
-def nvmlSystemGetDriverVersion() -> str:
-    return "580.1"
-
-
 def nvmlDeviceGetCount() -> int:
     with _state() as state:
         return len(state["gpus"])
@@ -92,22 +81,6 @@ def nvmlDeviceGetHandleByUUID(uuid: str) -> str:
         if uuid not in state["gpus"]:
             raise NVMLError(NVML_ERROR_NOT_FOUND)
     return uuid
-
-
-def nvmlDeviceGetName(handle: str) -> str:
-    return "Fake GPU"
-
-
-def nvmlDeviceGetUUID(handle: str) -> str:
-    return handle
-
-
-def nvmlDeviceGetCudaComputeCapability(handle: str) -> tuple[int, int]:
-    return 9, 0
-
-
-def nvmlDeviceGetMemoryInfo(handle: str) -> SimpleNamespace:
-    return SimpleNamespace(total=8 << 30)
 
 
 def nvmlDeviceGetMaxClockInfo(handle: str, clock: int) -> int:
@@ -138,6 +111,17 @@ def _setter(call: str, key: str):
     return lambda handle, *span: _change(handle, call, key, [*span] or None)
 
 
+def _constant(value):
+    return lambda *_: value
+
+
+nvmlShutdown = _constant(None)
+nvmlSystemGetDriverVersion = _constant("580.1")
+nvmlDeviceGetUUID = str
+nvmlDeviceGetName = _constant("Fake GPU")
+nvmlDeviceGetCudaComputeCapability = _constant((9, 0))
+nvmlDeviceGetMemoryInfo = _constant(SimpleNamespace(total=8 << 30))
+nvmlDeviceGetComputeRunningProcesses = _constant(())
 nvmlDeviceGetDefaultApplicationsClock = _getter("default_sm")
 nvmlDeviceGetSupportedMemoryClocks = _getter("memory_clocks")
 nvmlDeviceGetCurrentClocksThrottleReasons = _getter("reasons")
@@ -146,7 +130,3 @@ nvmlDeviceSetGpuLockedClocks = _setter("lock_sm", "locked_sm")
 nvmlDeviceResetGpuLockedClocks = _setter("reset_sm", "locked_sm")
 nvmlDeviceSetMemoryLockedClocks = _setter("lock_memory", "locked_memory")
 nvmlDeviceResetMemoryLockedClocks = _setter("reset_memory", "locked_memory")
-
-
-def nvmlDeviceGetComputeRunningProcesses(handle: str) -> list[object]:
-    return []

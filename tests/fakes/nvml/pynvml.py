@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 
@@ -78,19 +80,18 @@ class Gpu:
             raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
         return self
 
-    def advance(self) -> None:
+    def advance(self) -> Gpu:
         """Draw power since the last reading, as the watched process worked."""
         now, spent = time.monotonic(), sum(psutil.Process(watched()).cpu_times()[:2])
-        if self.last is None:
+        before, spent_before = self.last or (now, spent)
+        elapsed = now - before
+        if elapsed >= STEP_S:
+            busy = min(1.0, (spent - spent_before) / elapsed)
+            self.watts = self.idle_w + (self.load_w - self.idle_w) * busy
+            self.told_j += self.watts * elapsed
+        if elapsed >= STEP_S or self.last is None:
             self.last = (now, spent)
-            return
-        elapsed = now - self.last[0]
-        if elapsed < STEP_S:
-            return
-        busy = min(1.0, (spent - self.last[1]) / elapsed)
-        self.watts = self.idle_w + (self.load_w - self.idle_w) * busy
-        self.told_j += self.watts * elapsed
-        self.last = (now, spent)
+        return self
 
 
 def watched() -> int:
@@ -136,10 +137,6 @@ def nvmlDeviceGetCount() -> int:
     return sum(one.whole is None for one in GPUS)
 
 
-def nvmlDeviceGetHandleByIndex(index: int) -> Gpu:
-    return GPUS[index]
-
-
 def nvmlDeviceGetHandleByUUID(uuid: str) -> Gpu:
     found = [one for one in GPUS if one.uuid == uuid]
     if not found:
@@ -151,19 +148,11 @@ def nvmlDeviceIsMigDeviceHandle(gpu: Gpu) -> SimpleNamespace:
     return SimpleNamespace(value=int(gpu.whole is not None))
 
 
-def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(gpu: Gpu) -> Gpu:
-    assert gpu.whole is not None
-    return gpu.whole
-
-
+nvmlDeviceGetHandleByIndex = GPUS.__getitem__
+nvmlDeviceGetDeviceHandleFromMigDeviceHandle = attrgetter("whole")
 nvmlDeviceGetName = attrgetter("name")
 nvmlDeviceGetUUID = attrgetter("uuid")
 nvmlDeviceGetCudaComputeCapability = attrgetter("capability")
-
-
-def nvmlDeviceGetMemoryInfo(gpu: Gpu) -> SimpleNamespace:
-    gpu.answers("memory")
-    return SimpleNamespace(total=gpu.memory, used=1_200 * MIB, free=gpu.memory - 1_200 * MIB)
 
 
 def nvmlDeviceGetMaxClockInfo(gpu: Gpu, which: int) -> int:
@@ -179,33 +168,29 @@ def nvmlDeviceGetClockInfo(gpu: Gpu, which: int) -> int:
     return gpu.slows_to_mhz if slow else gpu.sm_mhz
 
 
-def nvmlDeviceGetCurrentClocksEventReasons(gpu: Gpu) -> int:
-    return gpu.answers("reasons").reasons
-
-
 def nvmlDeviceGetUtilizationRates(gpu: Gpu) -> SimpleNamespace:
     gpu.answers("utilization").advance()
     span = gpu.load_w - gpu.idle_w
     return SimpleNamespace(gpu=round(100 * (gpu.watts - gpu.idle_w) / span), memory=12)
 
 
-def nvmlDeviceGetTemperature(gpu: Gpu, sensor: int) -> int:
-    assert sensor == NVML_TEMPERATURE_GPU
-    return gpu.answers("temperature") and 41
+def _telling(what: str, tell: Callable[[Gpu], Any]) -> Callable[..., Any]:
+    """Return a function of NVML that tells what a GPU answers."""
+    return lambda gpu, *_: tell(gpu.answers(what))
 
 
-def nvmlDeviceGetPowerUsage(gpu: Gpu) -> int:
-    gpu.answers("power").advance()
-    return round(1e3 * gpu.watts)
-
-
-def nvmlDeviceGetEnforcedPowerLimit(gpu: Gpu) -> int:
-    return gpu.answers("limit") and 700_000
-
-
-def nvmlDeviceGetTotalEnergyConsumption(gpu: Gpu) -> int:
-    gpu.answers("energy").advance()
-    return round(1e3 * gpu.told_j)
+nvmlDeviceGetMemoryInfo = _telling(
+    "memory",
+    lambda gpu: SimpleNamespace(total=gpu.memory, used=1_200 * MIB, free=gpu.memory - 1_200 * MIB),
+)
+nvmlDeviceGetCurrentClocksEventReasons = _telling("reasons", attrgetter("reasons"))
+nvmlDeviceGetTemperature = _telling("temperature", lambda _: 41)
+nvmlDeviceGetEnforcedPowerLimit = _telling("limit", lambda _: 700_000)
+nvmlDeviceGetPowerUsage = _telling("power", lambda gpu: round(1e3 * gpu.advance().watts))
+nvmlDeviceGetTotalEnergyConsumption = _telling(
+    "energy", lambda gpu: round(1e3 * gpu.advance().told_j)
+)
+nvmlSystemGetProcessName = "process-{}".format
 
 
 def nvmlDeviceGetFieldValues(gpu: Gpu, fields: list[int]) -> list[SimpleNamespace]:
@@ -219,7 +204,3 @@ def nvmlDeviceGetComputeRunningProcesses(gpu: Gpu) -> list[SimpleNamespace]:
     ours = SimpleNamespace(pid=watched(), usedGpuMemory=512 * MIB)
     others = [SimpleNamespace(pid=pid, usedGpuMemory=2_048 * MIB) for pid in gpu.foreign]
     return [ours, *others]
-
-
-def nvmlSystemGetProcessName(pid: int) -> str:
-    return f"process-{pid}"

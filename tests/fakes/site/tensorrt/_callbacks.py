@@ -18,10 +18,7 @@ class ILogger(Subclassable):
     INFO = Severity.INFO
     VERBOSE = Severity.VERBOSE
 
-    def log(self, severity: Any, msg: str) -> None:
-        sys.stderr.write(
-            '[ERROR] Exception caught in log(): Tried to call pure virtual function "ILogger::log"'
-        )
+    def log(self, severity: Any, msg: str) -> None: ...
 
 
 class Logger(ILogger, Bound):
@@ -41,8 +38,7 @@ class Logger(ILogger, Bound):
 
 
 class IProfiler(Subclassable):
-    def report_layer_time(self, layer_name: str, ms: float) -> None:
-        sys.stderr.write('Tried to call pure virtual function "IProfiler::report_layer_time"\n')
+    def report_layer_time(self, layer_name: str, ms: float) -> None: ...
 
 
 class IOutputAllocator(Subclassable):
@@ -50,42 +46,33 @@ class IOutputAllocator(Subclassable):
 
     def reallocate_output(
         self, tensor_name: str, memory: int | None, size: int, alignment: int
-    ) -> int | None:
-        sys.stderr.write("Method: reallocate_output was not overriden.\n")
-        return None
+    ) -> int | None: ...
 
     def reallocate_output_async(
         self, tensor_name: str, memory: int | None, size: int, alignment: int, stream: int
     ) -> int | None:
         return self.reallocate_output(tensor_name, memory, size, alignment)
 
-    def notify_shape(self, tensor_name: str, shape: Any) -> None:
-        sys.stderr.write("Method: notify_shape was not overriden.\n")
+    def notify_shape(self, tensor_name: str, shape: Any) -> None: ...
 
 
 class IProgressMonitor(Subclassable):
-    def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None:
-        return None
+    def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None: ...
 
     def step_complete(self, phase_name: str, step: int) -> bool:
         return True
 
-    def phase_finish(self, phase_name: str) -> None:
-        return None
+    def phase_finish(self, phase_name: str) -> None: ...
 
 
 class IInt8EntropyCalibrator2(Subclassable):
-    def get_batch_size(self) -> int:
-        raise NotImplementedError("get_batch_size")
+    def get_batch_size(self) -> int: ...
 
-    def get_batch(self, names: list[str]) -> list[int] | None:
-        raise NotImplementedError("get_batch")
+    def get_batch(self, names: list[str]) -> list[int] | None: ...
 
-    def read_calibration_cache(self) -> Any:
-        return None
+    def read_calibration_cache(self) -> Any: ...
 
-    def write_calibration_cache(self, cache: Any) -> None:
-        return None
+    def write_calibration_cache(self, cache: Any) -> None: ...
 
 
 class IPluginRegistry(Made):
