@@ -148,15 +148,13 @@ def test_warm_up_goes_on_until_steady(monkeypatch) -> None:
     assert report.iterations > 400
 
 
-def test_warm_up_gives_up(monkeypatch) -> None:
+def test_warm_up_gives_up_or_is_none(monkeypatch) -> None:
     rising = (1.0 + 0.01 * i for i in itertools.count())
     clock = Clock(monkeypatch, rising)
     report, _ = warm_up(clock.step, WarmUp(time_ms=100, limit_ms=1_000), ignore)
     assert report.ended_by == "limit"
     assert report.duration_ms >= 1_000
-
-
-def test_no_warm_up(monkeypatch) -> None:
+    # none is asked for
     clock = steady(monkeypatch)
     report, times = warm_up(clock.step, WarmUp(time_ms=0, iterations=0), ignore)
     assert (report.iterations, report.ended_by, clock.calls, times.size) == (0, "fixed", 0, 0)

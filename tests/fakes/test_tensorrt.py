@@ -119,6 +119,8 @@ def test_what_a_version_takes_of_flags_types_and_bases(fake, tmp_path) -> None:
     parser = trt.OnnxParser(build.builder.create_network(0), build.logger)
     # version 8 needs the flag of an explicit batch
     assert parser.parse_from_file(str(path)) is not trt.__version__.startswith("8")
+    if trt.__version__.startswith("8"):  # a method, there alone
+        assert trt.ErrorCode.UNSUPPORTED_NODE.name() == "ErrorCode.UNSUPPORTED_NODE"
     tensor = build.network.get_input(0)
     if trt.__version__.startswith("11"):
         with pytest.raises(AttributeError):

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import onnx
 from fake_device.device import DEVICE
 from fake_device.settings import crash, faulty
 from tensorrt import _model
@@ -136,7 +137,9 @@ class _Building(Bound):
             "hardware": config.hardware_compatibility_level.name,
             "aux_streams": max(config.max_aux_streams, 0),
             "activation_bytes": activation,
-            "weight_bytes": _model.weight_bytes(model),
+            "weight_bytes": sum(
+                onnx.numpy_helper.to_array(one).nbytes for one in model.graph.initializer
+            ),
             "profiles": [
                 {"shapes": one._shapes, "values": one._shape_values} for one in config._profiles
             ],
@@ -210,7 +213,8 @@ def _profile_complaint(network: Any, profile: Any, index: int) -> str | None:
 
 
 def _calibration_complaint(network: Any, config: Any) -> str | None:
-    if _model.quantised(network._model) or config._values.get("int8_calibrator") is not None:
+    kinds = {node.op_type for node in network._model.graph.node}
+    if "QuantizeLinear" in kinds or config._values.get("int8_calibrator") is not None:
         return None
     return (
         "4: [standardEngineBuilder.cpp::initCalibrationParams::1487] Error Code 4: Internal Error "

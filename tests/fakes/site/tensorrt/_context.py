@@ -1,5 +1,6 @@
 """An execution context: shapes, addresses, and what an enqueue checks and puts on a stream."""
 
+from functools import partial
 from typing import Any
 
 from fake_device.device import DEVICE
@@ -276,13 +277,16 @@ class Enqueue:
             if not self._reachable(name, address, shape):
                 return cudaError_t.cudaErrorIllegalAddress
             feeds[name] = self._execution.read(name, address, shape)
-        for name, array in self._execution.run(feeds).items():
-            address = self._addresses.get(name)
-            if self._context._allocators.get(name) is not None:
-                continue  # it has its own memory
-            if not self._reachable(name, address, array.shape):
+        # an output with an allocator has its own memory
+        own = {name for name, one in self._context._allocators.items() if one is not None}
+        found = self._execution.run(feeds)
+        return self._write({name: found[name] for name in found.keys() - own}, self._addresses)
+
+    def _write(self, arrays: Any, addresses: dict[str, int]) -> cudaError_t | None:
+        for name, array in arrays.items():
+            if not self._reachable(name, addresses.get(name), array.shape):
                 return cudaError_t.cudaErrorIllegalAddress
-            self._execution.write(name, address, array)
+            self._execution.write(name, addresses[name], array)
         return None
 
     def _reachable(self, name: str, address: int, shape: tuple[int, ...]) -> bool:
@@ -315,15 +319,7 @@ class Enqueue:
                 )
                 return False
             self._addresses[name] = address
-        addresses = dict(self._addresses)
-
-        def write() -> cudaError_t | None:
-            for name, array in found.items():
-                if not self._reachable(name, addresses[name], array.shape):
-                    return cudaError_t.cudaErrorIllegalAddress
-                self._execution.write(name, addresses[name], array)
-            return None
-
+        write = partial(self._write, found, dict(self._addresses))
         self._put(stream, Node(compute_ns(), write))
         return True
 
@@ -352,22 +348,14 @@ class Enqueue:
         DEVICE.timeline.enqueue(stream, node)
         if context._profiler is None:
             return
-        report = _Report(context, node.duration_ns)
+        share = node.duration_ns / 1e6 / layers
+
+        def report() -> None:  # equal shares of the whole
+            for layer in context._engine._model.graph.node:
+                context._profiler.report_layer_time(_model.name_of(layer), share)
+
         context._unreported = stream, report
         if context.enqueue_emits_profile and stream.capture is None:
             DEVICE.timeline.wait_for_gate(stream)
             DEVICE.timeline.wait_until(stream.cursor_ns)
             report()
-
-
-class _Report:
-    """The times of one execution's layers: equal shares of the whole."""
-
-    def __init__(self, context: Any, duration_ns: int) -> None:
-        self._context, self._duration_ns = context, duration_ns
-
-    def __call__(self) -> None:
-        nodes = self._context._engine._model.graph.node
-        share = self._duration_ns / 1e6 / max(len(nodes), 1)
-        for node in nodes:
-            self._context._profiler.report_layer_time(_model.name_of(node), share)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import onnx
-from tensorrt._base import ALL, MAJOR, DataType
+from tensorrt._base import MAJOR, DataType
 
 _TYPES = {
     "FLOAT": "FLOAT",
@@ -22,7 +22,7 @@ _DATA_DEPENDENT = {"NonZero", "NonMaxSuppression", "Unique", "Compress"}
 #: Operators whose second input is a shape.
 _SHAPED = {"Reshape", "Expand", "Tile"}
 #: Operator -> layer type, of those that the tests tell apart.
-_LAYERS = {
+LAYERS = {
     **dict.fromkeys(("MatMul", "Gemm"), "MATRIX_MULTIPLY"),
     **dict.fromkeys(("Relu", "Sigmoid", "Tanh"), "ACTIVATION"),
     "Conv": "CONVOLUTION",
@@ -50,10 +50,6 @@ def dims_of_value(value: Any) -> list[int]:
 def name_of(node: Any) -> str:
     """Return a node's name, or the one that TensorRT's parser gives it."""
     return node.name or f"node_of_{node.output[0]}"
-
-
-def layer_type(node: Any) -> Any:
-    return getattr(ALL["LayerType"], _LAYERS.get(node.op_type, "ELEMENTWISE"))
 
 
 def shape_inputs(model: Any) -> set[str]:
@@ -88,11 +84,3 @@ def value_dims(model: Any, shapes: dict[str, tuple[int, ...]]) -> dict[str, list
     known = {one.name: dims_of_value(one) for one in values}
     known |= {one.name: list(one.dims) for one in inferred.initializer}
     return known
-
-
-def quantised(model: Any) -> bool:
-    return any(node.op_type == "QuantizeLinear" for node in model.graph.node)
-
-
-def weight_bytes(model: Any) -> int:
-    return sum(onnx.numpy_helper.to_array(one).nbytes for one in model.graph.initializer)

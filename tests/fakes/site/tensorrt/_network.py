@@ -35,7 +35,9 @@ class ILayer(Made):
         self._values: dict[Any, Any] = {}
 
     name = property(lambda self: _model.name_of(self._node))
-    type = property(lambda self: _model.layer_type(self._node))
+    type = property(
+        lambda self: getattr(ALL["LayerType"], _model.LAYERS.get(self._node.op_type, "ELEMENTWISE"))
+    )
     num_inputs = property(lambda self: len(self._node.input))
     num_outputs = property(lambda self: len(self._node.output))
 
@@ -93,7 +95,6 @@ class INetworkDefinition(Made):
                 if one.name in dependent and -1 not in dims[one.name]
                 else dims[one.name],
                 _model.type_of(one),
-                is_output=True,
             )
             for one in model.graph.output
         ]
@@ -105,11 +106,6 @@ class INetworkDefinition(Made):
         return MAJOR >= 11 or (flag is not None and bool(self._flags >> flag & 1))
 
     name = "Unnamed Network 0"
-
-    @property
-    def _implicit(self) -> bool:
-        flag = number(ALL["NetworkDefinitionCreationFlag"], "EXPLICIT_BATCH")
-        return MAJOR < 10 and not self._flags >> flag & 1
 
     num_layers = property(lambda self: len(self._layers))
     num_inputs = property(lambda self: len(self._inputs))
@@ -197,7 +193,8 @@ class OnnxParser(Bound):
         return self._take(found)
 
     def _take(self, model: Any) -> bool:
-        if self._network._implicit:
+        flag = number(ALL["NetworkDefinitionCreationFlag"], "EXPLICIT_BATCH")
+        if MAJOR < 10 and not self._network._flags >> flag & 1:
             return self._fail(
                 "INVALID_VALUE",
                 "Assertion failed: !_importer_ctx.network()->hasImplicitBatchDimension() && "
