@@ -182,13 +182,12 @@ class Script:
         self.take("unknown shape", lambda: make().get_shape("x"))
         self.take("values out of order", lambda: make().set_shape_input("s", (2,), (1,), (3,)))
         self.take("extra memory", lambda: make().extra_memory_target)
+        self.take("shapes", lambda: self.profile(BATCHES).get_shape("x"))
 
-        def two() -> Any:
-            profile = make()
-            profile.set_shape("x", *BATCHES)
-            return profile.get_shape("x")
-
-        self.take("shapes", two)
+    def profile(self, spans: Any) -> Any:
+        profile = self.builder.create_optimization_profile()
+        profile.set_shape("x", *spans)
+        return profile
 
     def building(self) -> None:
         build = self.builder.build_serialized_network
@@ -202,9 +201,8 @@ class Script:
             network, _ = self.parsed("perceptron")
             config = self.config()
             if spans is not None:
-                profile = self.builder.create_optimization_profile()
-                profile.set_shape("x", *spans)
-                self.take(f"profile {name}", partial(config.add_optimization_profile, profile))
+                add = partial(config.add_optimization_profile, self.profile(spans))
+                self.take(f"profile {name}", add)
             plan = self.take(f"plan, profile {name}", partial(build, network, config))
             if spans is None:
                 text = "no optimization profile has been defined"
@@ -236,9 +234,7 @@ class Script:
 
         network, _ = self.parsed("perceptron")
         config, monitor = self.config(), Monitor()
-        profile = self.builder.create_optimization_profile()
-        profile.set_shape("x", *BATCHES)
-        config.add_optimization_profile(profile)
+        config.add_optimization_profile(self.profile(BATCHES))
         config.progress_monitor = monitor
         build = self.builder.build_serialized_network
         self.take(f"plan, goes on {goes_on}", lambda: build(network, config))

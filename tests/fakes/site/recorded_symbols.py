@@ -46,8 +46,19 @@ def surface(version: str) -> Surface:
     """Return what TensorRT of a version has, best source first."""
     name, column = VERSIONS[version]
     found = of_dump(read(name))
-    if column is not None:
-        _add_sources(found, read("sources.json"), column)
+    if column is None:
+        return found
+    sources = read("sources.json")
+    at = sources["columns"].index(column)
+    for cls, what in sources["classes"].items():
+        if cls in found.classes or column not in what["versions"]:
+            continue
+        names = [one for one, marks in what["members"].items() if marks[at] != "-"]
+        if names and all(one == one.upper() for one in names):
+            found.enums[cls] = dict.fromkeys(names)
+        else:
+            found.members[cls] = set(names)
+    found.functions.update(one for one, marks in sources["functions"].items() if marks[at] != "-")
     if column == VERSIONS["11.4.0"][1]:
         real = of_dump(read(RTX)).enums
         for name, members in found.enums.items():
@@ -73,16 +84,3 @@ def of_dump(dump: dict[str, Any]) -> Surface:
                 if parameters is not None:
                     found.parameters[f"{name}.{member}"] = parameters
     return found
-
-
-def _add_sources(found: Surface, sources: dict[str, Any], column: str) -> None:
-    at = sources["columns"].index(column)
-    for name, what in sources["classes"].items():
-        if name in found.classes or column not in what["versions"]:
-            continue
-        names = [one for one, marks in what["members"].items() if marks[at] != "-"]
-        if names and all(one == one.upper() for one in names):
-            found.enums[name] = dict.fromkeys(names)
-        else:
-            found.members[name] = set(names)
-    found.functions.update(name for name, marks in sources["functions"].items() if marks[at] != "-")

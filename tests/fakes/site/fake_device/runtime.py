@@ -123,21 +123,6 @@ def _copy(to: int, source: int, nbytes: int, kind: Any, stream: Stream) -> cudaE
     return None
 
 
-def _fill(address: int, value: int, nbytes: int, stream: Stream) -> cudaError_t | None:
-    """Enqueue a fill of the device's memory; return what is wrong with it."""
-    if not _allowed(address, nbytes, device=True):
-        return _INVALID
-
-    def write() -> cudaError_t | None:
-        if not _allowed(address, nbytes, device=True):
-            return cudaError_t.cudaErrorIllegalAddress
-        ctypes.memset(address, value & 0xFF, nbytes)
-        return None
-
-    DEVICE.timeline.enqueue(stream, Node(_LATENCY_NS + nbytes // 1000, write))
-    return None
-
-
 # device
 
 
@@ -248,7 +233,19 @@ def cudaMemcpyAsync(dst: Any, src: Any, count: int, kind: Any, stream: Any) -> A
 
 @call()
 def cudaMemsetAsync(devPtr: Any, value: int, count: int, stream: Any) -> Any:
-    return _fill(address_of(devPtr), wanted(value), wanted(count), _stream(stream)) or _OK
+    address, byte, nbytes = address_of(devPtr), wanted(value) & 0xFF, wanted(count)
+    on = _stream(stream)
+    if not _allowed(address, nbytes, device=True):
+        return _INVALID
+
+    def write() -> cudaError_t | None:
+        if not _allowed(address, nbytes, device=True):  # freed since
+            return cudaError_t.cudaErrorIllegalAddress
+        ctypes.memset(address, byte, nbytes)
+        return None
+
+    DEVICE.timeline.enqueue(on, Node(_LATENCY_NS + nbytes // 1000, write))
+    return _OK
 
 
 # events
