@@ -19,8 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.plants.in_process import workers_in_process
-from tests.plants.operator_plants import OPERATOR_PLANTS
-from tests.plants.plants import FP32_PLANTS, PLANTS, named
+from tests.plants.plants import FP32_PLANTS, OPERATOR_PLANTS, PLANTS, named
 
 #: The plants of each set, and how many of them are not named.
 SETS = {"operators": (OPERATOR_PLANTS, 2), "faults": (PLANTS + FP32_PLANTS, 3)}

@@ -51,7 +51,7 @@ _WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?:enginescope|python|for)\b")
 #: The second thread of a tiny model only waits for the first, and uses a core for it.
 _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
-#: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
+#: Commands that measure in processes: here they do so in their own (`tests.plants.in_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
     r"\benginescope (?=contend |doctor --|ladder |lottery |tune |shapes |suite "
@@ -193,7 +193,7 @@ class Folder:
         if "--on-ray" not in line:
             paths = (str(ROOT), *variables.get("PYTHONPATH", "").split(os.pathsep))
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-            line = _MANY.sub("python -m tests.plants.one_process ", line)
+            line = _MANY.sub("python -m tests.plants.in_process ", line)
         options = {"cwd": self.path, "env": variables, "text": True}
         if line.endswith("&"):
             shell = ["bash", "-c", f"exec {line.removesuffix('&')}"]

@@ -84,9 +84,7 @@ def transformer(folder: Path) -> Family:
 def detection(folder: Path) -> Family:
     """PP-OCR's detection, whose weights are in Constant nodes."""
     models = unpacked("rapidocr-onnxruntime") / "rapidocr_onnxruntime" / "models"
-    sample = _sample(folder, x=_page())
-    plain = models / "ch_PP-OCRv4_det_infer.onnx"
-    return Family(plain=plain, sample=sample)
+    return Family(plain=models / "ch_PP-OCRv4_det_infer.onnx", sample=_sample(folder, x=_page()))
 
 
 def speech(folder: Path) -> Family:

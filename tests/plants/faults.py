@@ -47,22 +47,19 @@ def change(model: Any, name: str, by: Callable[[Any], Any]) -> None:
     for graph in graphs(model.graph):
         for one in graph.initializer:
             if one.name == name:
-                values = np.asarray(
-                    by(numpy_helper.to_array(one)), numpy_helper.to_array(one).dtype
-                )
-                one.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(values), name))
-                return
+                return _change(one, by)
         for node in graph.node:
             if name in node.output and node.op_type in ("Identity", "Cast"):
-                change(model, node.input[0], by)
-                return
+                return change(model, node.input[0], by)
             if name in node.output:
-                tensor = node.attribute[0].t
-                values = numpy_helper.to_array(tensor)
-                changed = np.ascontiguousarray(np.asarray(by(values), values.dtype))
-                tensor.CopyFrom(numpy_helper.from_array(changed, tensor.name))
-                return
+                return _change(node.attribute[0].t, by)
     raise KeyError(name)
+
+
+def _change(tensor: Any, by: Callable[[Any], Any]) -> None:
+    values = numpy_helper.to_array(tensor)
+    changed = np.ascontiguousarray(np.asarray(by(values), values.dtype))
+    tensor.CopyFrom(numpy_helper.from_array(changed, tensor.name))
 
 
 def private(model: Any, node: Any, slot: int) -> str:
@@ -85,10 +82,8 @@ def behind(model: Any, name: str, *nodes: tuple[str, str, Any]) -> tuple[str, ..
     """Insert nodes behind a node; each is (operator, name, constant or None or a tensor)."""
     graph, node = node_of(model, name)
     source = node.output[0]
-    raw = f"{source}::raw"
-    node.output[0] = raw
+    last = node.output[0] = f"{source}::raw"
     at = list(graph.node).index(node) + 1
-    last = raw
     for number, (operator, own, other) in enumerate(nodes):
         inputs = [last]
         if isinstance(other, str):
@@ -107,19 +102,20 @@ def behind(model: Any, name: str, *nodes: tuple[str, str, Any]) -> tuple[str, ..
 
 
 @_fault
-def damaged_weight(model: Any, node: str) -> tuple[str, ...]:
+def changed_weight(model: Any, node: str, by: Callable[[Any], Any]) -> tuple[str, ...]:
+    reader = node_of(model, node)[1]
+    change(model, reader.input[1], by)
+    return (reader.name,)
+
+
+def damaged_weight(node: str) -> Fault:
     """The channels of a weight are in reverse order."""
-    reader = node_of(model, node)[1]
-    change(model, reader.input[1], lambda values: values[::-1])
-    return (reader.name,)
+    return changed_weight(node, lambda values: values[::-1])
 
 
-@_fault
-def scaled_weight(model: Any, node: str, factor: float) -> tuple[str, ...]:
+def scaled_weight(node: str, factor: float) -> Fault:
     """A weight is larger by a factor."""
-    reader = node_of(model, node)[1]
-    change(model, reader.input[1], lambda values: values * factor)
-    return (reader.name,)
+    return changed_weight(node, lambda values: values * factor)
 
 
 @_fault
@@ -138,12 +134,9 @@ def dropped_bias(model: Any, node: str) -> tuple[str, ...]:
     return (reader.name,)
 
 
-@_fault
-def transposed_weight(model: Any, node: str, *axes: int) -> tuple[str, ...]:
+def transposed_weight(node: str, *axes: int) -> Fault:
     """Two axes of a weight, of equal length, are swapped."""
-    reader = node_of(model, node)[1]
-    change(model, reader.input[1], lambda values: values.swapaxes(*axes))
-    return (reader.name,)
+    return changed_weight(node, lambda values: values.swapaxes(*axes))
 
 
 @_fault
@@ -218,12 +211,8 @@ def large_variance(model: Any, node: str) -> tuple[str, ...]:
     graph, producer = node_of(model, node)
     channels = len(constant(model, producer.input[1]))
     variance = np.random.default_rng(3).uniform(2e7, 9.8e7, channels).astype(np.float32)
-    parts = {
-        "scale": np.sqrt(variance),
-        "bias": np.zeros(channels, np.float32),
-        "mean": np.zeros(channels, np.float32),
-        "variance": variance,
-    }
+    zeros = np.zeros(channels, np.float32)
+    parts = {"scale": np.sqrt(variance), "bias": zeros, "mean": zeros, "variance": variance}
     for part, values in parts.items():
         graph.initializer.append(numpy_helper.from_array(values, f"plant/{part}"))
     source = producer.output[0]
@@ -297,11 +286,11 @@ def quantizers(model: Any, activations: bool = True) -> list[tuple[Any, Any]]:
     reading = [one for one in model.graph.node if one.op_type == "DequantizeLinear"]
     if activations:
         return [(quantizing[one.input[0]], one) for one in reading if one.input[0] in quantizing]
-    found = []
-    for one in reading:
-        if one.input[0] not in quantizing and constant(model, one.input[0]).ndim > 1:
-            found.append((None, one))
-    return found
+    return [
+        (None, one)
+        for one in reading
+        if one.input[0] not in quantizing and constant(model, one.input[0]).ndim > 1
+    ]
 
 
 @_fault

@@ -1,6 +1,11 @@
-"""Workers that run in this process: forty searches in minutes, where each start costs seconds."""
+"""Workers that run in this process: forty searches in minutes, where each start costs seconds.
 
+``python -m tests.plants.in_process VERB …``: a command that would start dozens of processes.
+"""
+
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -13,6 +18,7 @@ import numpy as np
 import onnxruntime
 
 from enginescope.backends import stepwise
+from enginescope.cli.main import main
 from enginescope.core.sidecar import save_record
 from enginescope.probe.environment import probe_environment
 from enginescope.records.run.job import Job, WarmUp
@@ -69,3 +75,9 @@ def without_warm_up() -> AbstractContextManager[Any]:
     usual = stepwise.warm_up
     none = WarmUp(time_ms=0, iterations=0)
     return patch.object(stepwise, "warm_up", lambda series, _, told: usual(series, none, told))
+
+
+if __name__ == "__main__":
+    gc.freeze()  # else each measurement collects all modules anew
+    with workers_in_process(), without_warm_up():
+        sys.exit(main())

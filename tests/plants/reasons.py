@@ -74,12 +74,10 @@ def _tensors(path: Path, feeds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _false(found: Bisected, why: str, oracle: Oracle) -> Iterator[str]:
-    step = found.first_step
-    node = oracle.nodes[step.pair.node]
+    node = oracle.nodes[found.first_step.pair.node]
     inputs = [name for name in node.input if name in oracle.changing]
     was = oracle.kinds.get(node.output[0].removeprefix(_RENAMED), node.op_type)
-    told = f" is {was} in " in why and f", {node.op_type} in " in why
-    if told != (was != node.op_type):
+    if (f" is {was} in " in why and f", {node.op_type} in " in why) != (was != node.op_type):
         yield f"it is {node.op_type} here and {was} there"
     yield from _of_inputs(found, why, oracle, inputs)
     wrong = max((oracle.error(name) for name in node.output if name in oracle.values), default=0.0)

@@ -15,10 +15,6 @@ def view_of(*layers: dict, io: tuple[str, ...] = ("x", "y")) -> PlanView:
     return PlanView(plan_of(list(layers), *io))
 
 
-def one_tensor(text: str, dims: list[int]) -> PlanView:
-    return view_of(layer("a", "kgen", [tensor("x", dims, text)], [tensor("y", dims, text)]))
-
-
 def test_constants_of_a_layer() -> None:
     """trex does not look at ``Constants``."""
     own = [tensor("kernel", [4, 4], "Half")]
@@ -44,7 +40,7 @@ def test_constants_of_a_layer() -> None:
 )
 def test_types(text, dtype, of_ten) -> None:
     """BF16, Bool and spellings that are not in its list count 0 bytes in trex."""
-    view = one_tensor(text, [10])
+    view = view_of(layer("a", "kgen", *([tensor(name, [10], text)] for name in "xy")))
     assert view.layers[0].precision is DataType(dtype)
     assert view.totals.activation_bytes == 2 * of_ten
 
@@ -76,24 +72,15 @@ def test_a_name_that_a_no_op_and_a_layer_write() -> None:
     assert view.totals.activation_bytes == 18 + 20 + 204 + 202
 
 
-def test_kernels_of_a_type_of_their_own() -> None:
-    """trex takes a kernel at the size of the input's type in its bytes."""
-    own = {"Weights": {"Type": "Int8", "Count": 36}}
+@pytest.mark.parametrize(
+    ("dtype", "size"), [("Int8", 36), ("BFloat16", 72), ("FP8", 36), ("Int4", 18), ("FP4", 18)]
+)
+def test_kernels_of_a_type_of_their_own(dtype, size) -> None:
+    """trex takes a kernel at the input's type in its bytes moved; BF16, FP8, Int4 weigh 0 bytes."""
+    own = {"Weights": {"Type": dtype, "Count": 36}}
     view = view_of(convolution("c", [3, 3], ([1, 2, 8, 8], [1, 2, 8, 8]), **own))
-    assert view.works[0].moved_bytes == 2 * 2 * 64 * 4 + 36
-    assert view.works[0].moved_bytes != 2 * 2 * 64 * 4 + 36 * 4
-
-
-def test_types_of_weights_that_trex_does_not_list() -> None:
-    """Kernels of BF16, FP8 or Int4 are 0 bytes in trex."""
-
-    def size(kind: str) -> int | None:
-        own = {"Weights": {"Type": kind, "Count": 16}}
-        view = view_of(convolution("c", [1, 1], ([1, 4, 1, 1], [1, 4, 1, 1]), **own))
-        return view.totals.weights_bytes
-
-    sizes = {kind: size(kind) for kind in ("BFloat16", "FP8", "Int4", "FP4")}
-    assert sizes == {"BFloat16": 32, "FP8": 16, "Int4": 8, "FP4": 8}
+    moved_bytes = 2 * 2 * 64 * 4 + size
+    assert (view.totals.weights_bytes, view.works[0].moved_bytes) == (size, moved_bytes)
 
 
 THREE = chain(("a", "kgen", "x", "t"), ("b", "kgen", "t", "u"), ("c", "kgen", "u", "y"))
@@ -115,8 +102,7 @@ def test_what_launches_nothing_is_no_partial_profile(kind, is_timed) -> None:
     own = [(f"{kind}_1", 0.001), (f"{kind}_1", 0.0)] if is_timed else []
     times = profile(("a", 1.0), *own, ("b", 1.0), ("c", 1.0))
     assert explored(plan, times).notices == ()
-    found = lint(LintInput(plan=plan, profile=times))
-    assert "TIME203" not in {one.code for one in found.findings}
+    assert "TIME203" not in {one.code for one in lint(LintInput(plan=plan, profile=times)).findings}
 
 
 @pytest.mark.parametrize(
@@ -136,8 +122,7 @@ def test_what_launches_nothing_is_no_partial_profile(kind, is_timed) -> None:
 )
 def test_real_plans_open_without_a_wrong_notice(shared, stem, timed) -> None:
     """All three TensorRT 10 engines make trex warn, and lose up to 0.6 % of the time."""
-    path = shared / f"{stem}.graph.json"
-    read = read_plan_files(PlanFiles(plan=path))
+    read = read_plan_files(PlanFiles(plan=shared / f"{stem}.graph.json"))
     # 8.6 does write raw control characters; and six digits are what times are printed with
     expected = {"I-JSON-REPAIRED"} if "trt86" in stem else set()
     said = {(one.code, ".timing." in one.evidence["file"]) for one in read.notices}

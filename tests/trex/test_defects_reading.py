@@ -20,7 +20,6 @@ from enginescope.rules.engine import lint
 from enginescope.rules.view import LintInput
 from tests.compat.trtexec.runs import settings
 from tests.formats import plans
-from tests.formats.plans import tensor
 from tests.formats.test_trex_metadata import SEVEN
 from tests.trex.made_plans import chain, explored, layer, plan_of
 
@@ -69,34 +68,24 @@ def test_signals_and_waits_in_a_row() -> None:
     assert (view.totals.layers, view.totals.active_layers) == (12, 2)
 
 
-def test_a_no_op_at_the_engines_input() -> None:
+def test_a_no_op_at_the_engines_input_or_between_both_ends() -> None:
     """A NoOp that reads an input of the engine is KeyError in trex."""
-    layers = chain(("squeeze", "NoOp", "x", "t"), ("a", "kgen", "t", "y"))
-    view = PlanView(plan_of(layers, *IO))
+    view = PlanView(plan_of(chain(("squeeze", "NoOp", "x", "t"), ("a", "kgen", "t", "y")), *IO))
     assert [one.name for one in view.layers] == ["a"]
     assert view.totals.activation_bytes == 2 * 4 * 64 * 4
-
-
-def test_a_no_op_between_both_ends() -> None:
-    """A plan of nothing else has no producer at all."""
+    # A plan of nothing else has no producer at all.
     found = explored(plan_of(chain(("squeeze", "NoOp", "x", "y")), *IO))
     assert (found.totals.active_layers, found.totals.activation_bytes) == (0, None)
 
 
-def test_metadata_of_the_build_in_the_place_of_the_timings(tmp_path) -> None:
-    """trex raises KeyError if the build's metadata is given as the profile's."""
-    plan, build = tmp_path / "net.graph.json", tmp_path / "b.json"
-    plan.write_bytes(plans.encoded(plans.tensorrt_8_4()))
-    build.write_text(json.dumps({"build_options": {"Precision": "FP32+FP16"}}))
-    report = read_plan_files(PlanFiles(plan=plan, metadata=build)).report
-    assert report.options == {"Build Options": {"Precision": "FP32+FP16"}}
-    assert (report.summaries, report.device) == ((), None)
-
-
-def test_metadata_without_a_section(tmp_path) -> None:
+def test_metadata_without_a_section_or_of_the_build_in_the_place_of_the_timings(tmp_path) -> None:
     """``device_properties`` and ``performance_summary`` are KeyError if the section is absent."""
     plan, metadata = tmp_path / "net.graph.json", tmp_path / "m.json"
     plan.write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    metadata.write_text(json.dumps({"build_options": {"Precision": "FP32+FP16"}}))
+    report = read_plan_files(PlanFiles(plan=plan, metadata=metadata)).report
+    assert report.options == {"Build Options": {"Precision": "FP32+FP16"}}
+    assert (report.summaries, report.device) == ((), None)
     metadata.write_text(json.dumps({"performance_summary": {"Latency": SEVEN}}))
     report = read_plan_files(PlanFiles(plan=plan, metadata=metadata)).report
     assert (report.summaries[0].mean_ms, report.device) == (3.0, None)
@@ -117,31 +106,27 @@ def test_what_steers_the_cache_is_no_tensor() -> None:
         assert (totals.weights_bytes, totals.activation_bytes) == (None, 2 * 128)
 
 
-def test_a_binding_that_is_read_and_written() -> None:
-    """An input that a layer writes in place is an input all the same; an output may be read."""
+def test_bindings_in_the_files_order_and_those_that_are_read_and_written() -> None:
+    """trex puts bindings through a set: their order changes from call to call."""
+    names = [f"in{at}" for at in range(8)]
+    plan = plan_of(chain(("a", "kgen", " ".join(names), "y")), *names, "y")
+    assert [one.tensor.name for one in plan.inputs] == names
+    assert [one.tensor.name for one in plan.outputs] == ["y"]
+    # An input that a layer writes in place is an input all the same; an output may be read.
     layers = chain(("a", "kgen", "x", "x"), ("b", "kgen", "x", "y"), ("c", "kgen", "y", "z"))
     plan = plan_of(layers, "x", "y", "z")
     assert [one.tensor.name for one in plan.inputs] == ["x"]
     assert [one.tensor.name for one in plan.outputs] == ["y", "z"]
-
-
-def test_a_layer_type_that_is_new() -> None:
-    """Types that no list has are types like any other."""
-    plan = plan_of([layer("a", "Mamba", [tensor("x", [4], "Half")], [tensor("y", [4], "Half")])])
-    assert explored(plan).layers[0].row.type == "Mamba"
-
-
-PACKAGE = Path(enginescope.__file__).parent
-NAME = "small_convnet.onnx.engine"
+    # Types that no list has are types like any other.
+    assert explored(plan_of(chain(("a", "Mamba", "x", "y")))).layers[0].row.type == "Mamba"
 
 
 def test_a_log_on_its_own(data, tmp_path, capsys) -> None:
     """parse_trtexec_log.py as a program is TypeError."""
     log = tmp_path / "net.engine.profile.log"
-    packed = data / "trt86-h200-process" / f"{NAME}.profile.log.gz"
+    packed = data / "trt86-h200-process" / "small_convnet.onnx.engine.profile.log.gz"
     log.write_bytes(gzip.decompress(packed.read_bytes()))
-    store = str(tmp_path / "store")
-    assert main(["import", str(log), "--store", store, "--json"]) == 0
+    assert main(["import", str(log), "--store", str(tmp_path / "store"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     (run,) = import_artifacts([log]).runs
     assert run.tool.summaries
@@ -155,7 +140,7 @@ def test_the_device_is_a_number(given) -> None:
 
 def test_modules_find_each_other_by_name_alone() -> None:
     """process_engine changes sys.path to find its parser; the program cannot find ``bin``."""
-    for path in PACKAGE.rglob("*.py"):
+    for path in Path(enginescope.__file__).parent.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if "sys.path" in text:
             calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))

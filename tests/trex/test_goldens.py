@@ -69,8 +69,7 @@ def test_bytes(one) -> None:
 
 def test_columns_of_each_layer(one) -> None:
     rows, found = one.golden["per_layer"], one.view.columns()
-    same = ("Name", "type", "subtype", "precision", "output_precision", "total_io_size_bytes")
-    for name in same:
+    for name in ("Name", "type", "subtype", "precision", "output_precision", "total_io_size_bytes"):
         assert found[name] == [row[name] for row in rows]
     assert [it or "TensorRT" for it in found["tactic"]] == [row["tactic"] for row in rows]
     assert found["latency.avg_time"] == [row["avg"] for row in rows]
@@ -196,8 +195,7 @@ def test_times_of_the_engine(one) -> None:
     golden = one.golden["report_card"]["plot_engine_timings"]
     path = one.folder / f"{one.name}.timing.json"
     samples = parse_times(path.read_bytes(), path.name)[0].samples
-    latency = next(it for it in samples if it.metric == "trtexec_latency")
-    values = latency.values_ms
+    values = next(it for it in samples if it.metric == "trtexec_latency").values_ms
     assert len(values) == golden["n"]
     assert (values.min(), values.max()) == (golden["min"], golden["max"])
     assert values.mean() == pytest.approx(golden["mean"])
@@ -238,8 +236,7 @@ def test_graphs(one) -> None:
         assert (len(graph.nodes), len(graph.edges)) == (golden[key]["nodes"], golden[key]["edges"])
     layers = [it for it in plan_graph(plan).nodes if it.kind == "layer"]
     assert len(layers) == golden["PlanGraph"]["layer_nodes"] == golden["OnnxGraph"]["nodes"]
-    every = plan_graph(plan, tensors="all")
-    tensors = [it for it in every.nodes if it.kind != "layer"]
+    tensors = [it for it in plan_graph(plan, tensors="all").nodes if it.kind != "layer"]
     assert len(tensors) == golden["PlanGraph(include_regions)"]["memory_nodes"]
     assert len({it.name for it in tensors}) == golden["PlanGraph"]["regions"]
     reused = [it for it in tensors if it.generation]
@@ -278,8 +275,7 @@ def test_every_parameter_is_a_weight(shared, name, element_bytes, scalars) -> No
     read = read_plan_files(PlanFiles(plan=shared / "trt10-rtx3060" / f"{name}.json"))
     assert {one.level for one in read.notices} <= {"info"}  # how coarse times beside it are
     totals = PlanView(read.plan).totals
-    held = (totals.weights_bytes + totals.bias_bytes) / element_bytes
-    assert held == PARAMETERS + scalars
+    assert (totals.weights_bytes + totals.bias_bytes) / element_bytes == PARAMETERS + scalars
     assert totals.unknown_tensors == 0
 
 

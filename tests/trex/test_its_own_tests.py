@@ -44,8 +44,7 @@ def test_every_layer_is_paired_or_left_over(shared, one) -> None:
 
 def test_columns(one) -> None:
     """test_df_preprocessing: change_col_order"""
-    names = list(one.view.columns())
-    assert names[:7] == [
+    assert list(one.view.columns())[:7] == [
         "index",
         "Name",
         "type",

@@ -56,8 +56,7 @@ def test_no_plan_makes_a_view_fail(given_plan) -> None:
     checked(findings_html(lint(LintInput(plan=made, profile=profile))))
     explore_csv(explore("p", made, profile).layers)
     for shown in view.charts().values():
-        text = json.dumps(shown.spec, allow_nan=False)
-        assert "NaN" not in text
+        assert "NaN" not in json.dumps(shown.spec, allow_nan=False)
         assert len({frozenset(row) for row in shown.rows()}) <= 1
     graph = view.graph(color="time" if view.total_ms else "lint")._repr_html_()
     (checked_live if "<script>" in graph else checked)(graph)  # an empty plan has no graph

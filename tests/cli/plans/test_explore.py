@@ -50,8 +50,7 @@ def test_named_files_and_folders_of_one_engine(plan, tmp_path, capsys) -> None:
     times.write_text(json.dumps([{"count": 2}, {"name": "conv + relu", "averageMs": 3.0}]))
     summary = {"GPU Compute Time": [1.0, 2.0, 1.5, 1.5, 1.9]}
     timing.write_text(json.dumps({"performance_summary": summary}))
-    arguments = ["explore", str(plan), "--profile", str(times), "--metadata", str(timing)]
-    assert main(arguments) == 0
+    assert main(["explore", str(plan), "--profile", str(times), "--metadata", str(timing)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "3.000 ms" in shown
     assert "the profiler reported 3.000 ms" in shown
@@ -72,18 +71,15 @@ def test_a_folder_with_another_number_of_plans(plan, more, capsys) -> None:
     assert ("net, other" in shown) == bool(more)
 
 
-def test_a_stored_run(store, tmp_path, capsys) -> None:
+def test_stored_runs_with_and_without_a_plan(store, capsys) -> None:
+    store.save(measured_run())
+    assert main(["explore", "latest"]) == 0
+    assert "MatMul" in capsys.readouterr().out
     run = imported_run()
     store.save(run, tags=("mine",))
     for name in ("mine", run.id[:6], str(store.folder_of(run.id))):
         assert main(["explore", name]) == 0
         assert "Slowest layers" in capsys.readouterr().out
-
-
-def test_runs_without_a_plan_or_anything_to_look_into(store, capsys) -> None:
-    store.save(measured_run())
-    assert main(["explore", "latest"]) == 0
-    assert "MatMul" in capsys.readouterr().out
     store.save(a_run(plan=None, profile=None))
     assert main(["explore", "latest"]) == 2
     assert "neither a plan nor layer times" in capsys.readouterr().err
@@ -135,7 +131,7 @@ def test_every_order_can_be_asked_for() -> None:
     assert set(sort.choices) == set(ORDERS)
 
 
-def test_a_model_is_measured_and_its_executed_graph_shown(tmp_path, convnet) -> None:
+def test_a_model_is_measured_and_its_executed_graph_shown_and_checked(tmp_path, convnet) -> None:
     page = tmp_path / "net.html"
     ended = called("explore", "--store", tmp_path, convnet, *QUICK, "--html", page)
     assert ended.returncode == 0, ended.stderr
@@ -147,23 +143,24 @@ def test_a_model_is_measured_and_its_executed_graph_shown(tmp_path, convnet) -> 
     assert "Slowest layers" in shown
     assert f"enginescope lint --store {tmp_path} {run.id[:8]}" in ended.stderr
     assert "Where to look: the slowest layers" in page.read_text()
+    (report,) = json.loads(called("lint", "--store", tmp_path, "latest", "--json").stdout)["plans"]
+    assert "PLAN104" in report["rules"]
+    assert "PLAN101" not in report["rules"]  # it speaks of NVIDIA's tensor cores
 
 
 def test_a_layer_has_one_time_in_the_run_and_in_its_plan(tmp_path, convnet) -> None:
-    ended = called("explore", "--store", tmp_path, convnet, *QUICK, "--json")
-    found = json.loads(ended.stdout)
-    again = json.loads(called("explore", "--store", tmp_path, "latest", "--json").stdout)
-    assert [one["time_ms"] for one in found["layers"]] == [
-        one["time_ms"] for one in again["layers"]
-    ]
-    listed = sum(one["time_ms"] or 0.0 for one in found["layers"])
+    found, again = (
+        json.loads(called("explore", "--store", tmp_path, *subject, "--json").stdout)
+        for subject in ((convnet, *QUICK), ("latest",))
+    )
+    times = [one["time_ms"] for one in found["layers"]]
+    assert times == [one["time_ms"] for one in again["layers"]]
+    listed = sum(ms or 0.0 for ms in times)
     assert found["time"]["sum_ms"] == pytest.approx(listed)
     assert RunView(Store(tmp_path).load("latest")).layer_sum.sum_ms == pytest.approx(listed)
 
 
-def test_python_measures_and_stores_only_where_a_store_is_named(
-    tmp_path, convnet, monkeypatch
-) -> None:
+def test_python_stores_only_where_a_store_is_named(tmp_path, convnet, monkeypatch) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "usual"))
     quick = Workload(stop=StopRule(iterations=5))
     found = es.explore(convnet, on="ort-cpu?intra_op_num_threads=1", workload=quick)
@@ -194,19 +191,9 @@ def test_shapes_reach_the_measurement_and_no_model_fails_as_bench_does(tmp_path,
         (["latest", "--batch", "2"], "is not measured"),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_measured(
-    tmp_path, convnet, arguments, message
-) -> None:
+def test_a_mistake_is_told_before_a_measurement(tmp_path, convnet, arguments, message) -> None:
     named = [str(convnet) if one == "MODEL" else one for one in arguments]
     ended = called("explore", "--store", tmp_path, *named)
     assert ended.returncode == 2
     assert message in ended.stderr
     assert not Store(tmp_path).rows()
-
-
-def test_lint_reads_the_graph_that_was_executed(tmp_path, convnet) -> None:
-    called("explore", "--store", tmp_path, convnet, *QUICK)
-    ended = called("lint", "--store", tmp_path, "latest", "--json")
-    (report,) = json.loads(ended.stdout)["plans"]
-    assert "PLAN104" in report["rules"]
-    assert "PLAN101" not in report["rules"]  # it speaks of NVIDIA's tensor cores

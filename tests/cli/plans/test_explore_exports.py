@@ -16,8 +16,7 @@ pytestmark = pytest.mark.usefixtures("store")
 
 
 def book_of(file: str) -> dict[str, list]:
-    rows = sheets(Path(file).read_bytes())
-    return {title: values(cells) for title, cells in rows.items()}
+    return {title: values(cells) for title, cells in sheets(Path(file).read_bytes()).items()}
 
 
 def test_a_workbook_says_what_the_screen_says(explore) -> None:
@@ -58,8 +57,7 @@ def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, explore, convne
     asked = ("--gpu", "H200", "--onnx", convnet, "--xlsx", "net.xlsx", "--json")
     told = json.loads(explore(*asked).out)
     book = book_of("net.xlsx")
-    limits = [(row[0], row[4] if len(row) > 4 else None) for row in book["Limits"][1:]]
-    assert limits == [
+    assert [(row[0], row[4] if len(row) > 4 else None) for row in book["Limits"][1:]] == [
         (one["name"], one["excess_ms"] and pytest.approx(one["excess_ms"]))
         for one in told["roofline"]["layers"]
     ]
@@ -104,8 +102,7 @@ def test_without_the_package_the_extra_is_named(explore, monkeypatch) -> None:
 
 
 def test_times_of_nodes_for_netron_and_model_explorer(explore, convnet) -> None:
-    said = explore("--onnx", convnet, "--netron", "timed.onnx").err
-    assert "written: timed.onnx" in said
+    assert "written: timed.onnx" in explore("--onnx", convnet, "--netron", "timed.onnx").err
     made = onnx.load("timed.onnx")
     notes = {
         node.name: {one.key: one.value for one in node.metadata_props} for node in made.graph.node
@@ -120,7 +117,7 @@ def test_times_of_nodes_for_netron_and_model_explorer(explore, convnet) -> None:
     assert made["results"]["head/pool"]["value"] > 0
 
 
-def test_a_plan_for_netron_without_its_model(bare) -> None:
+def test_a_plan_for_netron_and_model_explorer_without_its_model(bare) -> None:
     assert main(["explore", str(bare), "--netron", "plan.onnx"]) == 0
     made = onnx.load("plan.onnx")
     context = onnx.checker.C.CheckerContext()  # it knows no schema of ours
@@ -136,21 +133,16 @@ def test_a_plan_for_netron_without_its_model(bare) -> None:
     assert [one.name for one in made.graph.input] == [one.tensor.name for one in view.plan.inputs]
     written = [name for node in made.graph.node for name in node.output]
     assert len(written) == len(set(written))
-
-
-def test_a_plan_for_model_explorer_without_its_model(bare) -> None:
-    total_ms = es.open_plan(bare).total_ms
     assert main(["explore", str(bare), "--model-explorer", "net.json"]) == 0
     (graph,) = json.loads(Path("net.json").read_bytes())["graphs"]
     nodes = {one["id"]: one for one in graph["nodes"]}
     assert len(nodes) == len(graph["nodes"])
     edges = [edge for one in nodes.values() for edge in one.get("incomingEdges", ())]
-    sources = {edge["sourceNodeId"] for edge in edges}
-    assert sources <= nodes.keys()
+    assert {edge["sourceNodeId"] for edge in edges} <= nodes.keys()
     (times,) = json.loads(Path("net.times.json").read_bytes()).values()
     assert times["results"].keys() <= nodes.keys()
     whole_ms = sum(one["value"] for one in times["results"].values())
-    assert whole_ms == pytest.approx(total_ms, rel=1e-4)
+    assert whole_ms == pytest.approx(view.total_ms, rel=1e-4)
 
 
 def test_traces_for_perfetto_need_times(bare, tmp_path, capsys) -> None:
@@ -166,12 +158,6 @@ def test_traces_for_perfetto_need_times(bare, tmp_path, capsys) -> None:
     assert not Path("none.json").exists()
 
 
-@pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
-def test_another_model_has_nothing_to_write(explore, transformer, option) -> None:
-    assert "no layer of" in explore("--onnx", transformer, option, "out", status=2).err
-    assert not Path("out").exists()
-
-
 def test_nodes_without_times_are_nothing_for_model_explorer(convnet, plan, capsys) -> None:
     Path("alone.graph.json").write_bytes(Path(plan).read_bytes())
     arguments = ["explore", "alone.graph.json", "--onnx", str(convnet)]
@@ -180,21 +166,20 @@ def test_nodes_without_times_are_nothing_for_model_explorer(convnet, plan, capsy
     assert main([*arguments, "--netron", "out.onnx"]) == 0  # layers are worth showing too
 
 
-@pytest.mark.parametrize("option", ["--csv", "--xlsx", "--netron", "--svg", "--html"])
-def test_a_file_that_cannot_be_written(explore, convnet, option) -> None:
+def test_files_that_cannot_be_or_are_not_to_be_written(explore, convnet) -> None:
     pytest.importorskip("xlsxwriter")
-    said = explore("--onnx", convnet, option, "no/such/folder", status=2).err
-    assert "cannot write no/such/folder" in said
-
-
-def test_nothing_is_written_over_what_is_read(explore, convnet) -> None:
+    for option in ("--csv", "--xlsx", "--netron", "--svg", "--html"):
+        said = explore("--onnx", convnet, option, "no/such/folder", status=2).err
+        assert "cannot write no/such/folder" in said, option
     before = convnet.read_bytes()
-    said = explore("--onnx", convnet, "--netron", convnet, status=2).err
-    assert "a file that is read" in said
+    assert "a file that is read" in explore("--onnx", convnet, "--netron", convnet, status=2).err
     assert convnet.read_bytes() == before
 
 
-def test_another_model_is_said_loudly_in_json_too(explore, transformer) -> None:
+def test_another_model_is_said_loudly_and_has_nothing_to_write(explore, transformer) -> None:
+    for option in ("--netron", "--model-explorer"):
+        assert "no layer of" in explore("--onnx", transformer, option, "out", status=2).err
+        assert not Path("out").exists()
     shown = " ".join(explore("--onnx", transformer).out.split())
     assert "! 0 of 19 layers of small_convnet.onnx.engine were made from nodes of" in shown
     assert "W-ONNX-NO-MATCH" in shown
@@ -223,15 +208,13 @@ def test_json_has_what_was_asked_for_and_nothing_else(explore, convnet, log) -> 
     assert build["tuning_total_s"] > 0
     assert {one["layer"] for one in build["choices"]} >= {"scores"}
     assert build["steps"]
-    bare = json.loads(explore("--json").out)
-    assert not {"roofline", "onnx", "build"} & bare.keys()
+    assert not {"roofline", "onnx", "build"} & json.loads(explore("--json").out).keys()
 
 
 def test_exports_are_of_the_optimisation_profile(capsys) -> None:
     layers = [{"Name": name, "LayerType": "X"} for name in ("a", "b", "a [profile 1]")]
     Path("net.json").write_bytes(plans.encoded({"Layers": layers}))
-    arguments = ["explore", "net.json", "--plan-profile", "1", "--gpu", "H200", "--json"]
-    assert main(arguments) == 0
+    assert main(["explore", "net.json", "--plan-profile", "1", "--gpu", "H200", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in found["layers"]] == ["a [profile 1]"]
     assert [one["name"] for one in found["roofline"]["layers"]] == ["a [profile 1]"]

@@ -61,8 +61,7 @@ def document(lint):
 def test_a_plan_with_the_profile_beside_it(lint) -> None:
     shown = lint()
     lines = shown.out.splitlines()
-    told = "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info"
-    assert told in lines[1:3]
+    assert "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info" in lines[1:3]
     table = next(at for at, line in enumerate(lines) if line.startswith("code"))
     assert lines[table + 2].split()[:4] == ["PLAN104", "1", "0.5000", "50.0"]
     assert any(line.startswith("0.5000  50.0  PLAN104  info") for line in lines[table:])
@@ -226,6 +225,5 @@ def test_notices_are_in_lines_of_the_terminal_s_width(plan, lint, monkeypatch) -
 
 
 def test_it_says_whether_the_gpu_s_peaks_were_used(lint) -> None:
-    said = "--gpu NAME subtracts the least time that the GPU needs"
-    assert said in " ".join(lint().out.split())
+    assert "--gpu NAME subtracts the least time that the GPU needs" in " ".join(lint().out.split())
     assert "Limits of H200" in " ".join(lint("--gpu", "H200").out.split())

@@ -209,8 +209,7 @@ def test_what_trtexec_logged(shared: Path, tmp_path) -> None:
     found = es.passport(tmp_path / "resnet18.graph.json")
     assert found.tensorrt == "8.6.0"
     assert found.device.name == "NVIDIA H200"
-    shares = {share.precision: share.layers for share in found.precisions}
-    assert shares == {"FP16": 38, "FP32": 3}
+    assert {share.precision: share.layers for share in found.precisions} == {"FP16": 38, "FP32": 3}
     assert found.tool.command.startswith("trt/trtexec --tacticSources")
     assert found.tool.options["Build Options"]["Precision"] == "FP32+FP16"
 

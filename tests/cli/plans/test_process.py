@@ -60,8 +60,7 @@ def test_all_of_it_as_one_file(convnet, tmp_path) -> None:
     assert str(archive) in ended.stdout.splitlines()
     kinds = {one.name: one.kind for one in read_tea(archive).entries}
     assert set(kinds) == {*(f"{convnet.name}.engine{ending}" for ending in NAMES), "mine.cache"}
-    assert kinds[f"{convnet.name}.engine"] == "engine"
-    assert kinds["mine.cache"] == "timing_cache"
+    assert (kinds[f"{convnet.name}.engine"], kinds["mine.cache"]) == ("engine", "timing_cache")
     assert check_tea(archive) == ()
 
 

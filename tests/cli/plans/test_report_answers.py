@@ -121,8 +121,7 @@ def run(values: Any, *, seed: int = 0, precision: str | None = None, rows: int =
 
 def test_measured_runs_are_compared_where_their_inputs_were_the_same() -> None:
     base = run(SCORES)
-    compared = answers_of_runs([base, run(SCORES, precision="int8"), run(SCORES, seed=1)])
-    same, other = compared.sides
+    same, other = answers_of_runs([base, run(SCORES, precision="int8"), run(SCORES, seed=1)]).sides
     assert same.passes
     assert same.tolerance == "int8"
     assert (other.passes, other.failure) == (False, "not compared: other seed of random inputs")

@@ -12,8 +12,7 @@ from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from tests.plants.families import transformer
 from tests.plants.in_process import workers_in_process
-from tests.plants.operator_plants import OPERATOR_PLANTS
-from tests.plants.plants import FP32_PLANTS, PLANTS, Plant, named
+from tests.plants.plants import FP32_PLANTS, OPERATOR_PLANTS, PLANTS, Plant, named
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 
