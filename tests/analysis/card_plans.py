@@ -39,13 +39,12 @@ def small_layers() -> tuple[Layer, ...]:
     c = tensor("c", 1, 8, 8, 8, dtype=FP16)
     d = tensor("d", 1, 512, dtype=FP16)
     w = tensor("w", 512, 10, dtype=FP16)
-    y = tensor("y", 1, 10, dtype=FP16)
     return (
         layer(0, "quantise", "Reformat", [x], [a], attributes={"Origin": "QDQ"}),
         convolution(1, "conv", a, b),
         convolution(2, "depthwise", b, c, groups=8),
         layer(3, "flatten", "NoOp", [c], [d]),
-        layer(4, "fc", "gemm", [d, w], [y]),
+        layer(4, "fc", "gemm", [d, w], [tensor("y", 1, 10, dtype=FP16)]),
     )
 
 

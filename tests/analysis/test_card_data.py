@@ -57,9 +57,8 @@ def test_each_quantity_is_its_column_and_each_measure_shared_out_whole() -> None
     view = small_view()
     columns = view.columns()
     units = {"macs": 1e6, "compute": 1e6, "bandwidth": 1e6}
-    mib = {"weights", "activations", "footprint"}
     for name, one in QUANTITIES.items():
-        unit = 2**20 if name in mib else units.get(name, 1)
+        unit = 2**20 if name in {"weights", "activations", "footprint"} else units.get(name, 1)
         for row, value in zip(view.facts, columns[one.column], strict=True):
             assert one.value(row) == (None if value is None else pytest.approx(value / unit))
     with pytest.raises(UsageError, match="not a quantity") as caught:

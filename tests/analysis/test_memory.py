@@ -49,8 +49,7 @@ def flow(*rows: str, **sizes: int | Tensor) -> Plan:
 
 
 def executed(*rows: str, shapes: dict | None = None, **sizes: int) -> Plan:
-    made = flow(*rows, **sizes)
-    return replace(made, source_schema=EXECUTED, extra={SHAPES: shapes or {}})
+    return replace(flow(*rows, **sizes), source_schema=EXECUTED, extra={SHAPES: shapes or {}})
 
 
 def step(node: str, before: int, after: int, peak: int) -> ArenaStep:
@@ -61,8 +60,7 @@ def view_of(*steps: ArenaStep, later: tuple[ArenaStep, ...] = (), **more: int) -
     """Return x → a (1 MiB) → b (4 MiB) → y, with 2 weights of which one is packed."""
     kernel = Weights(role="kernel", dtype=DataType.FP32, count=1000)
     bias = Weights(role="bias", dtype=DataType.FP32, count=10)
-    rows = ("Conv one x>a", "Transpose two a>b", "Conv three b>y")
-    plan = executed(*rows, a=MIB // 4, b=MIB)
+    plan = executed("Conv one x>a", "Transpose two a>b", "Conv three b>y", a=MIB // 4, b=MIB)
     first, second, last = plan.layers
     layers = replace(first, weights=(kernel, bias)), second, replace(last, weights=(bias,))
     plan = replace(plan, layers=layers, extra={SHAPES: {}, PACKED: ["kernel"]})

@@ -69,8 +69,7 @@ def costs(found: OnnxMap) -> list[tuple[int, float | None, bool]]:
 def test_layers_have_the_nodes_of_their_metadata_names_or_tensors() -> None:
     found = mapped(layer("l", "a b"), layer("m", "c gone"), layer("n", kind="Reformat"))
     assert links(found) == [(0, (0, 1), "metadata"), (1, (2,), "metadata")]
-    assert found.unmatched_layers == (2,)
-    assert found.unmatched_nodes == (3,)
+    assert (found.unmatched_layers, found.unmatched_nodes) == ((2,), (3,))
     assert found.unknown_names == ("gone",)
     found = mapped(layer("l", "same"), layer("m", "same"), model=model("same", "same"))
     assert links(found) == [(0, (0,), "metadata"), (1, (1,), "metadata")]
@@ -106,8 +105,7 @@ def test_times_follow_the_products_else_the_elements() -> None:
     assert costs(found) == [(1, 1.0, True), (2, 3.0, True)]
     found = mapped(layer("l", "b c"), times=(4.0,), model=graph({"b": (2, 8)}))
     assert costs(found) == [(1, 2.0, True), (2, 2.0, True)]
-    shapes = {"b": (None, 8), "c": (None, 24)}
-    found = mapped(layer("l", "b c"), times=(4.0,), model=graph(shapes))
+    found = mapped(layer("l", "b c"), times=(4.0,), model=graph({"b": (None, 8), "c": (None, 24)}))
     assert costs(found) == [(1, 1.0, True), (2, 3.0, True)]
     found = mapped(layer("l", "a"), layer("m", "a"), times=(3.0, 0.5))
     assert costs(found) == [(0, 3.5, False)]

@@ -22,7 +22,6 @@ def tensor(text: str) -> Tensor:
 
 def layer(kind: str, reads: str, writes: str, name: str | None = None, **more: Any) -> Layer:
     """A layer; tensors are separated by commas, unknown keywords become attributes."""
-    own = {key: more.pop(key) for key in list(more) if key in Layer.__struct_fields__}
     return Layer(
         index=0,
         name=name or f"{kind} to {writes.split()[0] if writes else 'nothing'}",
@@ -30,7 +29,7 @@ def layer(kind: str, reads: str, writes: str, name: str | None = None, **more: A
         inputs=tuple(tensor(one) for one in reads.split(",") if one.strip()),
         outputs=tuple(tensor(one) for one in writes.split(",") if one.strip()),
         attributes=more,
-        **own,
+        **{key: more.pop(key) for key in list(more) if key in Layer.__struct_fields__},
     )
 
 

@@ -94,11 +94,10 @@ def test_layers_are_passed_over_by_name_and_pattern() -> None:
 
 def test_from_a_table() -> None:
     lists = {"select": ["PLAN1"], "ignore": ["data-copies"]}
-    table = {**lists, "level": "error", "layers": {"head.*": ["PLAN110"]}}
     layers = (LayerIgnore(pattern="head.*", rules=("PLAN110",)),)
-    assert config_of(table, "x.toml") == LintConfig(
-        select=("PLAN1",), ignore=("data-copies",), level="error", layers=layers
-    )
+    assert config_of(
+        {**lists, "level": "error", "layers": {"head.*": ["PLAN110"]}}, "x.toml"
+    ) == LintConfig(select=("PLAN1",), ignore=("data-copies",), level="error", layers=layers)
     assert config_of({}, "x.toml") == LintConfig()
 
 

@@ -55,8 +55,7 @@ def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan,
 def test_findings_of_the_examples(report) -> None:
     found = report(PLANS[0])
     name = "features.1.conv.0.0.weight + QuantizeLinear_25 + Conv_29 + PWN(Clip_33)"
-    asked = "is depthwise and names no tactic: does it use tensor cores?"
-    assert asked in messages(found, name)
+    assert "is depthwise and names no tactic: does it use tensor cores?" in messages(found, name)
     name = "features.4.conv.2.weight + QuantizeLinear_187 + Conv_191"
     assert messages(found, name)[0].startswith("reads INT8 and writes FP16")
     name = "features.3.conv.0.0.weight + QuantizeLinear_104 + Conv_108 + PWN(Clip_112)"

@@ -122,8 +122,7 @@ def only(report: LintReport, code: str) -> Finding:
 def test_what_constants_and_a_cuda_graph_would_win(shared: Path) -> None:
     """They are 21 % of the layers' times with the profiler's part, and 12 % without."""
     one = only(report_of(shared, "trt86-h200/resnet18"), "PLAN115")
-    assert one.subject == "16 layers (Identity_0 … Identity_15)"
-    assert one.advice == FOLDING
+    assert (one.subject, one.advice) == ("16 layers (Identity_0 … Identity_15)", FOLDING)
     timings = LintView(given_of(shared, "trt86-h200/resnet18")).timings
     raw = {index: timing.raw_ms for index, timing in timings.items()}
     share = sum(raw[index] for index in one.layers) / sum(raw.values())
@@ -187,8 +186,7 @@ def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:
 def test_a_plan_of_several_profiles_is_checked_as_a_whole(tmp_path) -> None:
     """Work of one profile's layers was paired with the layers of all."""
     document = plans.tensorrt_8_4()
-    second = {**plans.convolution(), "Name": "conv + relu [profile 1]"}
-    document["Layers"].append(second)
+    document["Layers"].append({**plans.convolution(), "Name": "conv + relu [profile 1]"})
     times = [{"name": one["Name"], "averageMs": 0.1} for one in document["Layers"]]
     (tmp_path / "net.graph.json").write_text(json.dumps(document))
     (tmp_path / "net.profile.json").write_text(json.dumps([{"count": 10}, *times]))

@@ -60,8 +60,7 @@ def flow_of(*rows: str) -> Flow:
     def tensors(names: str) -> str:
         return ",".join(f"{name} FP16" for name in names.split(",") if name != "-")
 
-    parts = map(str.split, rows)
-    return Flow(plan(*(layer(kind, tensors(a), tensors(b)) for kind, a, b in parts)))
+    return Flow(plan(*(layer(kind, tensors(a), tensors(b)) for kind, a, b in map(str.split, rows))))
 
 
 def test_layers_before_and_after_through_no_ops_and_copies() -> None:
@@ -94,8 +93,7 @@ def random_plan(chance: random.Random) -> Plan:
         reads = ",".join(chance.sample(names, min(len(names), chance.choice((1, 1, 2)))))
         names.append(f"t{at} FP16 {chance.choice(('4x7', '4x9', '7x9'))}")
         made.append(layer(kind, reads, names[-1], name=f"{kind}{at}"))
-    outputs = {name.split()[0] for name in chance.sample(names[1:], 1)}
-    return plan(*made, outputs=" ".join(outputs))
+    return plan(*made, outputs=" ".join({name.split()[0] for name in chance.sample(names[1:], 1)}))
 
 
 def reached(view: LintView, start: Layer, length: int | None) -> bool:
@@ -141,13 +139,11 @@ def test_the_walks_grow_with_the_plan_and_not_with_its_square(monkeypatch) -> No
     monkeypatch.setattr(tensor_cores, "is_whole_part", counting)
     layers = []
     for at in range(200):  # each gemm is a head and is fed, over all pointwise layers between
-        before = f"t{at - 1} FP16 4x7" if at else "in FP16 4x7"
         layers += [
-            layer("kgen", before, f"t{at} FP16 4x7"),
+            layer("kgen", f"t{at - 1} FP16 4x7" if at else "in FP16 4x7", f"t{at} FP16 4x7"),
             layer("gemm", f"t{at} FP16 4x7,w{at} FP16 7x9", f"g{at} FP16 4x9"),
             layer("kgen", f"g{at} FP16 4x9", f"o{at} FP16 4x9"),
         ]
-    outputs = " ".join(f"o{at}" for at in range(200))
-    view = LintView(LintInput(plan=plan(*layers, outputs=outputs)))
+    view = LintView(LintInput(plan=plan(*layers, outputs=" ".join(f"o{at}" for at in range(200)))))
     assert list(gemm_alignment.check(view)) == []
     assert visits <= 2 * len(layers)

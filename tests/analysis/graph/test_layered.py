@@ -44,8 +44,7 @@ def assert_sound(given: layered.Boxes, laid_out: layered.LaidOut) -> None:
     for a in range(len(x)):
         for b in range(a):
             beside = abs(x[a] - x[b]) >= half_width[a] + half_width[b] - slack
-            above = abs(y[a] - y[b]) >= half_height[a] + half_height[b] - slack
-            assert beside or above, (a, b)
+            assert beside or abs(y[a] - y[b]) >= half_height[a] + half_height[b] - slack, (a, b)
     assert len(laid_out.starts) == len(given.edges) + 1
     assert laid_out.starts[-1] == len(laid_out.points)
     for edge, (source, target) in enumerate(given.edges.tolist()):
@@ -101,8 +100,7 @@ def test_cycles_and_loops_stay_beside_their_nodes() -> None:
 
 def test_edges_of_one_source_share_their_bends() -> None:
     readers = [(0, node) for node in range(2, 40)]
-    chain = [(node, node + 1) for node in range(1, 39)]
-    given_boxes = boxes(40, [*chain, *readers])
+    given_boxes = boxes(40, [(node, node + 1) for node in range(1, 39)] + readers)
     together = layered.lay_out(given_boxes, layered.Spacing(aspect=None))
     apart = replace(given_boxes, groups=np.arange(len(given_boxes.edges)))
     assert together.width < layered.lay_out(apart, layered.Spacing(aspect=None)).width / 3
@@ -116,8 +114,7 @@ def test_what_would_need_too_many_bends_runs_beside(monkeypatch: pytest.MonkeyPa
     tight = layered.lay_out(boxes(20, edges), layered.Spacing(aspect=None))
     assert_sound(boxes(20, edges), tight)
     outer, inner, short = (float(tight.route(edge)[:, 0].max()) for edge in (19, 20, 21))
-    border = float((tight.x + tight.widths / 2).max())
-    assert min(outer, inner, short) > border
+    assert min(outer, inner, short) > float((tight.x + tight.widths / 2).max())
     assert len({outer, inner, short}) == 3  # all three run side by side for a while
     assert free.ranks.tolist() == tight.ranks.tolist()
 
@@ -159,8 +156,7 @@ def passes_through(found: layered.LaidOut) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("count", [25, 60, 140, 431])
 def test_a_chain_fills_a_sheet(count: int) -> None:
     chain = [(node, node + 1) for node in range(count - 1)]
-    residuals = [(node, node + 3) for node in range(0, count - 3, 3)]
-    given_boxes = boxes(count, [*chain, *residuals])
+    given_boxes = boxes(count, chain + [(node, node + 3) for node in range(0, count - 3, 3)])
     found = layered.lay_out(given_boxes)
     assert_sound(given_boxes, found)
     assert layered.ASPECT / 2 < found.width / found.height < 2 * layered.ASPECT
@@ -178,8 +174,7 @@ def test_lines_between_columns_have_lanes_of_their_own() -> None:
     edges += [(node, 59 - node) for node in range(3)]
     found = layered.lay_out(boxes(60, edges))
     assert len(found.borders) > 4
-    gutters = list(zip(found.borders[1::2], found.borders[2::2], strict=False))
-    for right, left in gutters:
+    for right, left in zip(found.borders[1::2], found.borders[2::2], strict=False):
         inside = [
             {round(x, 3) for x, _ in found.route(edge).tolist() if right + 1 < x < left - 1}
             for edge in range(59, 62)
@@ -268,8 +263,7 @@ def test_every_edge_leads_down_and_none_is_turned_without_need(graph) -> None:
     rank = ranked(count, edges)
     assert all(rank[target] > rank[source] for source, target in edges)
     assert min(rank) == 0
-    flipped = [(count - 1 - a, count - 1 - b) for a, b in edges]
-    for one in (edges, flipped):
+    for one in (edges, [(count - 1 - a, count - 1 - b) for a, b in edges]):
         assert not any(node_places.against_flow(count, [a for a, _ in one], [b for _, b in one]))
 
 
@@ -346,8 +340,7 @@ def test_parents_stand_over_their_children_and_bends_are_upright() -> None:
     order, _ = node_places.ordered(layers)
     x = node_places.horizontal(layers, order, [40.0] * 4, GAP)
     assert x[0] == sorted(x[1:])[1]
-    edges = [(node, node + 1) for node in range(6)] + [(0, 6)]
-    layers = order_graph(7, edges)
+    layers = order_graph(7, [(node, node + 1) for node in range(6)] + [(0, 6)])
     order, _ = node_places.ordered(layers)
     x = node_places.horizontal(layers, order, [40.0] * len(layers.rank), GAP)
     assert len({round(x[bend], 6) for bend in range(7, len(layers.rank))}) == 1

@@ -99,14 +99,12 @@ def test_a_region_written_again_has_a_node_per_use() -> None:
 
 def test_many_writers_and_layers_without_tensors_are_tied_once() -> None:
     writers = [(f"w{i}", "x", "t") for i in range(9)]
-    readers = [(f"r{i}", "t", f"u{i}") for i in range(9)]
-    graph = plan_graph(made(*writers, *readers, io="x >"))
+    graph = plan_graph(made(*writers, *[(f"r{i}", "t", f"u{i}") for i in range(9)], io="x >"))
     assert len(graph.edges) == 9 + 9 + 9
     assert [one.name for one in graph.nodes if one.kind == "tensor"] == ["t"]
     graph = plan_graph(made(("a", "x", "t"), ("station", "", ""), ("b", "t", "y"), io="x > y"))
     assert edges(graph, "order") == ["a>station", "station>b"]
-    names = plan_graph(plans.parsed(plans.names_only()))
-    assert edges(names, "order") == ["conv + relu>head"]
+    assert edges(plan_graph(plans.parsed(plans.names_only())), "order") == ["conv + relu>head"]
 
 
 def test_no_ops_are_folded_through_chains_and_joints() -> None:
@@ -124,8 +122,7 @@ def test_no_ops_are_folded_through_chains_and_joints() -> None:
 def test_constants_are_shown_when_asked_for() -> None:
     plan = plans.parsed(plans.tensorrt_10())
     assert "constant" not in {one.kind for one in plan_graph(plan).nodes}
-    shown = plan_graph(plan, constants=True)
-    found = [one.name for one in shown.nodes if one.kind == "constant"]
+    found = [one.name for one in plan_graph(plan, constants=True).nodes if one.kind == "constant"]
     assert found == ["__mye12_dconst", "head_bias_constantHalf"]
     carried = made(("k", "", "w"), io="", kind="Constant")
     assert plan_graph(carried).nodes == ()
@@ -154,8 +151,7 @@ def test_every_use_is_in_one_generation_and_no_reader_loses_its_writer(layers) -
     assert sorted(written) == sorted(
         (place, tensor.name) for place in flow.kept for tensor in plan.layers[place].outputs
     )
-    reads = {(at, tensor.name) for one in uses for at, tensor in (*one.readers, *one.carried)}
-    assert reads == {
+    assert {(at, tensor.name) for one in uses for at, tensor in (*one.readers, *one.carried)} == {
         (place, tensor.name) for place in flow.kept for tensor in plan.layers[place].inputs
     }
     # With every region a node, each read of a written or given tensor has an edge.
@@ -315,6 +311,5 @@ def test_layers_around_a_kept_one_and_tensors_alone_are_no_group() -> None:
     assert edges(small) == skip
     plan = made(("w1", "x", "t"), ("r", "t", "u"), ("w2", "u", "t"), ("e", "t", "y"), io="x > y")
     graph = plan_graph(plan)
-    layers = {node.id for node in graph.nodes if node.layer}
-    small = folded(graph, left_out(graph, layers))
+    small = folded(graph, left_out(graph, {node.id for node in graph.nodes if node.layer}))
     assert [node.name for node in small.nodes].count("t") == 2

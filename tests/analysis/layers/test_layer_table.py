@@ -48,12 +48,10 @@ def test_shares_and_groups_are_of_the_sum() -> None:
 def test_joined_rows_have_both_sides_and_untimed_ones_come_last() -> None:
     run = imported_run()
     rows = layer_table.layer_rows(run.plan, run.profile)
-    assert rows[0].onnx_nodes == ("Conv_0", "Relu_1")
-    assert rows[0].time_ms == 0.3
+    assert (rows[0].onnx_nodes, rows[0].time_ms) == (("Conv_0", "Relu_1"), 0.3)
     assert sum(row.share_pct for row in rows) == pytest.approx(100)
     plan = Plan(name="p", layers=(Layer(index=0, name="a", type="Convolution"),))
-    times = plans.profile(("stranger", 1.0), ("a", 2.0))
-    rows = layer_table.layer_rows(plan, times)
+    rows = layer_table.layer_rows(plan, plans.profile(("stranger", 1.0), ("a", 2.0)))
     found = [(row.name, row.in_plan, row.time_ms) for row in rows]
     assert found == [("a", True, 2.0), ("stranger", False, 1.0)]
     rows = tuple(
@@ -246,10 +244,8 @@ def test_groups_by_time_then_by_number() -> None:
         copying("c", FP32, HALF8),
     )
     shares = reformats_by(found, lambda one: one.origin, 12.0)
-    assert [(one.key, one.layers, one.time_ms, one.share_pct) for one in shares] == [
-        ("QDQ", 2, 3.0, 25.0),
-        (None, 1, 3.0, 25.0),
-    ]
+    rows = [(one.key, one.layers, one.time_ms, one.share_pct) for one in shares]
+    assert rows == [("QDQ", 2, 3.0, 25.0), (None, 1, 3.0, 25.0)]
     assert reformats_by(found[:1], lambda one: one.origin, None)[0].share_pct is None
     found = found_in(copying("a", FP32, HALF8), is_timed=False)
     (share,) = reformats_by(found, lambda one: one.conversion, None)

@@ -108,8 +108,7 @@ def reordered(plan: Plan, *order: int) -> Plan:
 
 def test_reordered_layers_are_found_by_name_and_swapped_ones_by_shape() -> None:
     plan = chain([4, 4, 4, 4])
-    turned = reordered(plan, 3, 2, 1, 0)
-    assert one_to_one(align(plan, turned)) == [(0, 3), (1, 2), (2, 1), (3, 0)]
+    assert one_to_one(align(plan, reordered(plan, 3, 2, 1, 0))) == [(0, 3), (1, 2), (2, 1), (3, 0)]
     plan = chain([4, 5, 6, 7])
     swapped = renamed(reordered(plan, 0, 2, 1, 3))
     assert one_to_one(align(plan, swapped)) == [(0, 0), (1, 2), (2, 1), (3, 3)]
@@ -301,8 +300,7 @@ def test_the_path_has_the_largest_sum(score: list[list[int]]) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_windows_find_what_one_table_finds(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     drawn = random.Random(seed)
-    widths = [drawn.choice([4, 8, 16, 32]) for _ in range(700)]
-    plan = chain(widths)
+    plan = chain([drawn.choice([4, 8, 16, 32]) for _ in range(700)])
     fewer = renamed(without(plan, *drawn.sample(range(700), 60)))
     whole = align(plan, fewer)
     monkeypatch.setattr(alignment_matching, "WINDOW", 128)
@@ -322,8 +320,7 @@ def test_a_long_run_that_one_side_lacks_and_no_likeness_are_no_pairs() -> None:
 
 
 def test_repeated_names_count_in_order_and_other_resolutions_by_channels() -> None:
-    plan = chain([4, 8, 16, 8])
-    same = changed(plan, lambda one: replace(one, name="again/x"))
+    same = changed(chain([4, 8, 16, 8]), lambda one: replace(one, name="again/x"))
     found = align(same, without(same, 1))
     assert [(one.a, one.b) for one in found.pairs] == [((0,), (0,)), ((2,), (2,)), ((3,), (3,))]
     assert {one.evidence for one in found.pairs} == {Evidence.NAME}

@@ -174,10 +174,9 @@ def test_the_backbone_is_the_longest_rising_run(order: list[int]) -> None:
     pairs = list(enumerate(order))
     assert rising(backbone)
     assert set(backbone) <= set(pairs)
-    longest = max(
+    assert len(backbone) == max(
         size for size in range(8) if any(rising(list(one)) for one in combinations(pairs, size))
     )
-    assert len(backbone) == longest
 
 
 def kernels_side(
@@ -223,8 +222,7 @@ def test_split_fused_and_equal_nodes() -> None:
 
 
 def test_a_node_of_many_layers_and_a_group_of_many_say_nothing() -> None:
-    many = MAX_LAYERS_OF_NODE + 1
-    a = kernels_side(*((f"/{one}", "/mask") for one in range(many)))
+    a = kernels_side(*((f"/{one}", "/mask") for one in range(MAX_LAYERS_OF_NODE + 1)))
     b = kernels_side(("/3",), ("/mask",))
     assert node_groups(a, b) == [([3], [0], 1.0)]
     count = MAX_GROUP + 1

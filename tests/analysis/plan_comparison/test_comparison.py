@@ -74,9 +74,8 @@ def test_conditions_that_differ_are_told_first() -> None:
     (note,) = compare([network_a().run("a"), network_b().run("b")]).notices
     assert note.message == "unknown: GPU of all plans; TensorRT version of all plans"
     runs = [network_a().run("x", report=report(gpu)) for gpu in ("T4", "L4", "T4")]
-    assert compare(runs).notices[0].message == (
-        "different GPU (A, C T4, B L4): part of the difference is the GPU's"
-    )
+    message = "different GPU (A, C T4, B L4): part of the difference is the GPU's"
+    assert compare(runs).notices[0].message == message
 
 
 def test_missing_and_own_times_are_said() -> None:
@@ -145,10 +144,9 @@ def test_requests_issued_otherwise_weaken_their_times_only_where_there_are_some(
 
 
 def test_notices_of_a_plan_say_of_which_and_are_shown_once() -> None:
-    stray = compare(
+    (told,) = compare(
         [run_a(), replace(run_b(), notices=(compare([run_a(), run_b(timed=False)]).notices[0],))]
-    )
-    (told,) = stray.notices
+    ).notices
     assert told.message.startswith("B: ")
     assert told.evidence["plan"] == "B"
     notice = Notice(code="I-JSON-REPAIRED", message="repaired", level="info")
@@ -269,10 +267,9 @@ def test_samples_go_before_what_was_printed() -> None:
 def test_throughput_needs_the_batch_that_was_fed() -> None:
     run = replace(network_a().run("a", report=report(throughput_per_s=9.0)), inputs=())
     assert run.plan is not None
-    scalar = IOTensor(tensor=Tensor(name="image", shape=()), mode="input")
     run = replace(
         run,
-        plan=replace(run.plan, io=(scalar,)),
+        plan=replace(run.plan, io=(IOTensor(tensor=Tensor(name="image", shape=()), mode="input"),)),
         job=replace(run.job, workload=replace(run.job.workload, batch=None)),
     )
     found = summary(run)

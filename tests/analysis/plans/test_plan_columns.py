@@ -22,8 +22,7 @@ def facts_of(plan: Plan, profile: Profile | None = None, gpu: str | None = None)
 
 
 def columns(plan: Plan, *positions: int, **more: Any) -> dict[str, list[Any]]:
-    every = positions or range(len(plan.layers))
-    return plan_columns(facts_of(plan, **more), list(every))
+    return plan_columns(facts_of(plan, **more), list(positions or range(len(plan.layers))))
 
 
 def own(*values: Any) -> list[Any]:
@@ -77,8 +76,7 @@ def test_times_and_limits() -> None:
     )
     profile = Profile(source="trtexec", layers=times)
     found = columns(plan, 1, 0, profile=profile, gpu="T4")
-    assert found["latency.avg_time"] == [3.0, None]
-    assert found["latency.raw_time"] == [None, None]
+    assert (found["latency.avg_time"], found["latency.raw_time"]) == ([3.0, None], [None, None])
     assert found["latency.pct_time"] == [75.0, None]
     assert found["attr.compute_efficiency"] == [64 * 4 * 9, None]
     assert found["attr.memory_efficiency"][0] == 872 / 3
@@ -126,8 +124,7 @@ def test_fields_of_the_file(values: tuple, expected: list) -> None:
 
 
 def test_a_field_whose_name_is_taken_and_no_rows() -> None:
-    layer = Layer(index=0, name="a", attributes={"type": "odd"})
-    found = columns(Plan(name="p", layers=(layer,)))
+    found = columns(Plan(name="p", layers=(Layer(index=0, name="a", attributes={"type": "odd"}),)))
     assert (found["type"], found["raw.type"]) == (["unknown"], ["odd"])
     found = plan_columns(facts_of(Plan(name="p", layers=())), [])
     assert {len(one) for one in found.values()} == {0}

@@ -29,8 +29,7 @@ def test_the_bytes_of_plans_and_chains() -> None:
     assert totals.activation_bytes == image + packed + packed + features
     assert totals.padded_activation_bytes == image + 2 * 8 * 64 * 2 + 32 * 64
     assert totals.unknown_tensors == 0
-    found = [(one.tensor.name, one.written_by, one.read_by) for one in plan_tensors(plan)]
-    assert found == [
+    assert [(one.tensor.name, one.written_by, one.read_by) for one in plan_tensors(plan)] == [
         ("image", (), (0,)),
         ("packed", (0,), (1,)),
         ("features", (1,), (2,)),
@@ -61,8 +60,7 @@ def test_no_ops_unknown_sizes_and_memory_used_again() -> None:
     totals = plan_totals(plan_of(layer(0, [x], [big]), *idle, layer(3, [tail], [x]), inputs=(x,)))
     assert totals.activation_bytes == 8 + 32 + 32 + 8
     x = tensor("x", None, 3)
-    y = tensor("y", 4)
-    totals = plan_totals(plan_of(layer(0, [x], [y]), inputs=(x,)))
+    totals = plan_totals(plan_of(layer(0, [x], [tensor("y", 4)]), inputs=(x,)))
     assert (totals.activation_bytes, totals.unknown_tensors) == (16, 1)
     empty = plan_totals(Plan(name="p", layers=(Layer(index=0, name="a"),)))
     assert (empty.weights_bytes, empty.bias_bytes, empty.activation_bytes) == (None, None, None)
@@ -70,8 +68,7 @@ def test_no_ops_unknown_sizes_and_memory_used_again() -> None:
     x, narrow, wide, spare = tensor("x", 1), tensor("r", 2), tensor("r", 4), tensor("spare", 1)
     plan = plan_of(layer(0, [x], [narrow]), layer(1, [narrow, narrow], [wide]), inputs=(x, spare))
     found = {one.tensor.name: one for one in plan_tensors(plan)}
-    assert found["r"].tensor == narrow
-    assert (found["r"].written_by, found["r"].read_by) == ((0, 1), (1,))
+    assert (found["r"].tensor, found["r"].written_by, found["r"].read_by) == (narrow, (0, 1), (1,))
     assert (found["spare"].written_by, found["spare"].read_by) == ((), ())
 
 

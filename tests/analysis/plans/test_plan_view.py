@@ -86,8 +86,7 @@ def test_columns_by_type_and_frames() -> None:
 def test_real_plans_as_frames(shared, name: str) -> None:
     pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
-    times = plans.recorded_times(shared, name)
-    view = PlanView(plans.recorded(shared, name), times, gpu="H200")
+    view = PlanView(plans.recorded(shared, name), plans.recorded_times(shared, name), gpu="H200")
     assert view.to_arrow().num_rows == view.to_polars().height == len(view.layers)
     every = view.to_polars(inert=True)
     assert every.height == len(view.all_layers)
@@ -171,8 +170,7 @@ def test_one_optimisation_profile_of_several(index: int) -> None:
     found = explore("net", several(), given, plan_profile=index)
     assert [one.row.name for one in found.layers] == [f"conv{suffix}"]
     assert found.time.sum_ms == 1.0 + index
-    assert (found.plan_profile, found.plan_profiles) == (index, (0, 1, 10))
-    assert found.notices == ()
+    assert (found.plan_profile, found.plan_profiles, found.notices) == (index, (0, 1, 10), ())
 
 
 def test_orders_put_what_is_not_known_last_and_a_missing_profile_is_an_error() -> None:

@@ -89,8 +89,7 @@ def shared_scale(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arr
 
 def swapped_samples(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:
     """Give each sample the next one's output, cut or repeated to its own shape."""
-    moved = [*honest[1:], honest[0]]
-    return [np.resize(b, a.shape) for a, b in zip(honest, moved, strict=True)]
+    return [np.resize(b, a.shape) for a, b in zip(honest, [*honest[1:], honest[0]], strict=True)]
 
 
 def transposed(kind: Kind, reference: Arrays, honest: Arrays, rng: Any) -> Arrays | None:

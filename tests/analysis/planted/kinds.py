@@ -104,8 +104,7 @@ def _best_of_first(outputs: Arrays) -> int:
 
 def _classified(rng: Any, items: int, classes: int) -> Any:
     scores = rng.standard_normal((items, classes))
-    best = rng.integers(classes, size=items)
-    scores[np.arange(items), best] += rng.uniform(4, 9, items)
+    scores[np.arange(items), rng.integers(classes, size=items)] += rng.uniform(4, 9, items)
     return scores
 
 

@@ -111,8 +111,7 @@ def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: boo
             others.
     """
     _, reference = outputs(name, seed)
-    rounds = with_noise and row != "fp32"
-    orders = [honest(name, row, seed, _DRAWS)] if rounds else []
+    orders = [honest(name, row, seed, _DRAWS)] if with_noise and row != "fp32" else []
     return side(reference, candidate, row, *orders)
 
 

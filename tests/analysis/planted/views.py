@@ -132,8 +132,7 @@ def anchors(reference: Arrays, candidate: Arrays) -> View:
 
 def detector_rows(reference: Arrays, candidate: Arrays) -> View:
     """Boxes above the score, of rows with center, size and a score for each class."""
-    flip = [[one.swapaxes(1, 2) for one in each] for each in (reference, candidate)]
-    return anchors(*flip)
+    return anchors(*([one.swapaxes(1, 2) for one in each] for each in (reference, candidate)))
 
 
 def text_of(scores: Any) -> str:

@@ -54,8 +54,7 @@ def test_sizes_that_are_not_known_and_circles() -> None:
     a, b = tensor("a", 1), tensor("b", 2)
     plan = plan_of(layer(0, [a], [b], "NoOp"), layer(1, [b], [a], "NoOp"), layer(2, [a], []))
     assert layer_bytes(plan)[2].activation_bytes == plan_totals(plan).activation_bytes == 4
-    sizes = of(plans.names_only())
-    assert all(one.moved_bytes is None for one in sizes.values())
+    assert all(one.moved_bytes is None for one in of(plans.names_only()).values())
     x, y = tensor("x", None, 3), tensor("y", 4)
     found = layer_bytes(plan_of(layer(0, [x], [y]), inputs=(x,)))[0]
     assert (found.activation_bytes, found.weights_bytes, found.footprint_bytes) == (None, 0, None)

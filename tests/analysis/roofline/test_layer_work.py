@@ -26,8 +26,7 @@ def layer(kind: str, reads: list[tuple], writes: list[tuple], **own: Any) -> Lay
         return [tensor(f"{prefix}{at}", *one, dtype=FP16) for at, one in enumerate(shapes)]
 
     ends = tensors("i", reads), tensors("o", writes)
-    weights = own.pop("weights", ())
-    return card_plans.layer(0, "a", kind, *ends, weights=weights, attributes=own)
+    return card_plans.layer(0, "a", kind, *ends, weights=own.pop("weights", ()), attributes=own)
 
 
 def test_products_of_plans_and_kernels_that_are_inputs() -> None:
@@ -40,9 +39,8 @@ def test_products_of_plans_and_kernels_that_are_inputs() -> None:
     assert no_op == LayerWork()
     assert copy.arithmetic_intensity is None
     assert layer_work(plans.parsed(plans.tensorrt_10()))[-1].macs == 2560
-    shapes = [(8, 4, 3, 3), (1, 4, 8, 8)]
     own = {"Kernel": [3, 3], "Groups": 1, "ConvXAsActInputIdx": 1}
-    one = layer("Convolution", shapes, [(1, 8, 6, 6)], **own)
+    one = layer("Convolution", [(8, 4, 3, 3), (1, 4, 8, 8)], [(1, 8, 6, 6)], **own)
     assert matrix_product_of(one).macs == 36 * 8 * 36
 
 

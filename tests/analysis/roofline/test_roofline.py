@@ -25,8 +25,7 @@ GPU = GpuLimits(name="toy", memory_gb_per_s=1.0, peak_tflops={"FP16": 2.0, "FP32
 
 
 def layer(index: int, kind: str = "Convolution", dtype: DataType = DataType.FP16) -> Layer:
-    reads = (Tensor(name="x", dtype=dtype),)
-    return Layer(index=index, name=f"l{index}", type=kind, inputs=reads)
+    return Layer(index=index, name=f"l{index}", type=kind, inputs=(Tensor(name="x", dtype=dtype),))
 
 
 def roofs(*parts: tuple[Layer, LayerWork, float | None]) -> Roofline:
@@ -81,8 +80,7 @@ def test_work_times_or_precisions_that_are_not_known() -> None:
 def test_a_real_plan(shared) -> None:
     files = shared / "trex-examples", "resnet18-a100-fp16.engine"
     plan, profile = plans.recorded(*files), plans.recorded_times(*files)
-    gpu = gpu_limits("A100 80GB PCIe")
-    found = roofline(plan, layer_work(plan), gpu, attribute(plan, profile))
+    found = roofline(plan, layer_work(plan), gpu_limits("A100 80GB PCIe"), attribute(plan, profile))
     assert (len(found.layers), found.unknown) == (25, 0)
     assert not any(one.is_partial for one in found.layers)
     assert all(one.distance > 1 for one in found.layers)  # a batch of 32 outgrows the cache

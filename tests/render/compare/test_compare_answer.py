@@ -165,8 +165,7 @@ def test_wide_screens_say_why_and_narrow_ones_drop_the_share() -> None:
 def test_no_line_is_longer_than_the_screen(width) -> None:
     a = network_a()
     a.layers[3] = replace(a.layers[3], name="/".join(["module"] * 40))
-    pairs = (a.run("n" * 300), run_b()), (run_a(), run_b(), run_a())
-    for found in (two(), *map(compare, pairs)):
+    for found in (two(), *map(compare, ((a.run("n" * 300), run_b()), (run_a(), run_b(), run_a())))):
         assert max(map(len, text(found, width=width).splitlines())) <= width
 
 
@@ -189,8 +188,7 @@ def test_samples_are_shown_with_their_intervals(shared, tmp_path) -> None:
 
 
 def test_printed_figures_are_called_so(shared) -> None:
-    runs = [shared_run(shared, f"resnet18-a100-{one}") for one in ("fp32", "fp16")]
-    shown = words(compare(runs))
+    shown = words(compare([shared_run(shared, f"resnet18-a100-{one}") for one in ("fp32", "fp16")]))
     assert "GPU compute time: A mean 2.000 ms (printed); B mean 0.8628 ms (printed)" in shown
     assert "W-FEW-ITERATIONS" in shown
 

@@ -268,8 +268,7 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
         assert tab.evaluate(NOW).split(" · ")[1] == text
         assert tab.evaluate(chosen) == text
         boxes = tab.evaluate(f"{PAIR}.views.map((view) => view.scene.count)")
-        is_everything = tab.evaluate(dimmed) == boxes
-        assert is_everything is text.startswith("not assigned")
+        assert (tab.evaluate(dimmed) == boxes) is text.startswith("not assigned")
         seen += tab.evaluate("pairList.shown")
         tab.press("n")
     assert tab.evaluate(AT) == f"1 of {len(steps)}"
@@ -349,15 +348,13 @@ def test_nothing_is_wider_than_the_screen(tab, tmp_path, width) -> None:
 def test_the_walk_visits_every_change_of_a_real_engine(tab, tmp_path, shared, other) -> None:
     folder = shared / "trex-examples"
     names = [f"resnet18-a100-{one}.engine.graph.json" for one in ("fp32", other)]
-    runs = (resolve_plan(str(folder / name)).as_run() for name in names)
-    opened(tab, page_at(tmp_path, *runs))
+    opened(tab, page_at(tmp_path, *(resolve_plan(str(folder / name)).as_run() for name in names)))
     count = tab.evaluate("pairList.shown.length")
     assert count >= 24
     seen, levels = set(), []
     for _ in range(count):
         seen.add(tab.evaluate("pairList.row"))
-        chosen = tab.evaluate(CHOSEN)
-        levels.append(tab.evaluate(LEVELS) if None not in chosen else [0.0, 0.0])
+        levels.append(tab.evaluate(LEVELS) if None not in tab.evaluate(CHOSEN) else [0.0, 0.0])
         tab.press("n")
     assert len(seen) == count
     assert all(a == pytest.approx(b, abs=0.5) for a, b in levels)

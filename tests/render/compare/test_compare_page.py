@@ -45,8 +45,7 @@ def test_the_answer_is_the_heading_and_next_steps_are_those_of_the_terminal() ->
 
 def test_nothing_from_outside_and_nothing_twice() -> None:
     page = page_of(run_a(), run_b())
-    assert page.loads == []
-    assert page.handlers == []
+    assert (page.loads, page.handlers) == ([], [])
     assert all(link.startswith(("#", "data:")) for link in page.links)
     ids = [one for one in page.ids if one != "end"]  # each picture of a graph is a shadow root
     assert len(set(ids)) == len(ids)
@@ -147,8 +146,7 @@ def test_three_plans_are_small_multiples_on_one_scale() -> None:
     assert scales[0] == scales[1]
     assert scales[0][0] < 4.1875
     assert scales[0][1] > 7.875
-    ends = [fall["data"]["values"][-1] for fall in falls]
-    found = [(end["what"], end["end"]) for end in ends]
+    found = [(end["what"], end["end"]) for fall in falls for end in fall["data"]["values"][-1:]]
     assert found == [("B, all its layers", 4.1875), ("C, all its layers", 7.875)]
     assert {"chart-waterfall_B", "chart-waterfall_C"} <= set(page.ids)
     assert page.data["tables"] == {}

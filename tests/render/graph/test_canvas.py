@@ -59,19 +59,16 @@ def test_strings_are_there_once_and_can_be_written() -> None:
 
 def test_nodes_and_edges_point_at_their_words() -> None:
     data = data_of(made(("a", "x", "1"), ("b", "1", "y"), io="x>y"))
-    names = [data["strings"][one] for one in data["nodes"]["name"]]
-    assert names == ["x", "a", "b", "y"]
+    assert [data["strings"][one] for one in data["nodes"]["name"]] == ["x", "a", "b", "y"]
     assert data["nodes"]["kind"].tolist() == [1, 0, 0, 2]
-    ends = list(
+    assert list(
         zip(data["edges"]["source"].tolist(), data["edges"]["target"].tolist(), strict=True)
-    )
-    assert ends == [(0, 1), (1, 2), (2, 3)]
+    ) == [(0, 1), (1, 2), (2, 3)]
     assert np.isnan(data["nodes"]["ms"]).all()
     assert data["total_ms"] is None
     starts, outputs = data["nodes"]["starts"], data["nodes"]["outputs"]
     tensors = [data["strings"][one] for one in data["nodes"]["tensor"]]
-    assert tensors[starts[1] : outputs[1]] == ["x"]
-    assert tensors[outputs[1] : starts[2]] == ["1"]
+    assert (tensors[starts[1] : outputs[1]], tensors[outputs[1] : starts[2]]) == (["x"], ["1"])
 
 
 def test_small_plans_open_whole_and_large_ones_folded() -> None:
@@ -81,8 +78,7 @@ def test_small_plans_open_whole_and_large_ones_folded() -> None:
 
 
 def test_very_large_plans_have_no_layout_of_the_whole() -> None:
-    layers = MOST_UNFOLDED // 5 + 50
-    data = data_of(transformer(layers))
+    data = data_of(transformer(MOST_UNFOLDED // 5 + 50))
     assert list(data["foldings"]) == ["module", "block"]
     # The whole, the repeat, and one for all copies, of each way to fold.
     assert len(data["layouts"]) <= 6

@@ -84,8 +84,7 @@ def test_a_part_has_the_colours_of_the_whole() -> None:
     means = (8.0, 0.02, 0.04, 0.01)
     given = timed(*means)
     whole = colors(given, paint(given, "time"))
-    part = neighbourhood(given.graph, named(given.graph, "c"), 1)
-    small = sketch(part.graph, joined(*means))
+    small = sketch(neighbourhood(given.graph, named(given.graph, "c"), 1).graph, joined(*means))
     assert colors(small, paint(small, "time")) == {name: whole[name] for name in ("b", "c", "d")}
 
 
@@ -196,8 +195,7 @@ def test_reformats_tensors_regions_and_groups_have_their_words() -> None:
     node = GraphNode(id=0, kind="tensor", name="t", tensor=Tensor(name="t"), generation=1)
     assert node_labels.face_of(node, None).heading == "region, use 2"
     label = node_labels.face_of(GraphNode(id=0, kind="group", name="4 × output"), None)
-    assert label.heading == "4 × output"
-    assert label.lines == ("0 layers",)
+    assert (label.heading, label.lines) == ("4 × output", ("0 layers",))
 
 
 def test_times_count_all_but_containers() -> None:
@@ -224,8 +222,7 @@ def test_names_are_shortened_and_no_two_look_alike() -> None:
 
 
 def test_a_drawing_says_every_attribute() -> None:
-    plan = plans.recorded(DATA / "trt86-h200", "resnet18")
-    found = ElementTree.fromstring(Picture(plan).svg())
+    found = ElementTree.fromstring(Picture(plans.recorded(DATA / "trt86-h200", "resnet18")).svg())
     titles = [one.text or "" for one in found.iter("{http://www.w3.org/2000/svg}title")]
     title = next(one for one in titles if one.startswith("/conv1/Conv + /relu/Relu"))
     assert "kernel 7×7, stride 2×2, padding 3×3" in title
@@ -251,7 +248,6 @@ def test_a_tensor_has_one_label_however_many_read_it() -> None:
 def test_titles_say_what_flows_and_long_names_are_cut_at_the_ends() -> None:
     plan = made(("a", "x", "t"), ("b", "t", "y"), io="x > y")
     assert list(node_labels.edge_titles(plan_graph(plan)))[1] == "t\nFP16\na → b"
-    name = "n" * 10_000
-    (into, _) = node_labels.edge_titles(plan_graph(made((name, "x", "y"), io="x > y")))
+    (into, _) = node_labels.edge_titles(plan_graph(made(("n" * 10_000, "x", "y"), io="x > y")))
     assert len(into) < 300
     assert into.startswith("x\nFP16\nx → nnn")

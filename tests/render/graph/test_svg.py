@@ -44,8 +44,7 @@ def texts(root: ElementTree.Element) -> list[str]:
 
 
 def of_class(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    inside = root.findall(f"{SVG}g")[-1]
-    return [one for one in inside if name in one.attrib["class"].split()]
+    return [one for one in root.findall(f"{SVG}g")[-1] if name in one.attrib["class"].split()]
 
 
 def test_layers_have_times_and_shares_or_say_why_not() -> None:
@@ -87,8 +86,7 @@ def test_colours_are_those_of_every_chart_in_the_theme_of_the_viewer() -> None:
 
 def test_every_kind_of_edge_is_told_apart() -> None:
     writes = ("w1", "x state", "t"), ("r1", "t", "u"), ("w2", "x", "t")
-    plan = made(*writes, ("station", "", ""), ("keep", "t u", "state"), io="x >")
-    root = picture(plan)
+    root = picture(made(*writes, ("station", "", ""), ("keep", "t u", "state"), io="x >"))
     for name in ("reuse", "order", "back"):
         assert of_class(root, name), name
     assert {"same memory, written again", "order only"} <= set(texts(root))
@@ -143,11 +141,10 @@ def test_a_browser_shows_it_and_runs_nothing(tab, tmp_path: Path) -> None:
     tab.visit(path.as_uri())
     tab.until("document.querySelectorAll('svg > g:last-of-type > g.n').length === 3")
     assert tab.evaluate("window.evil === undefined") is True
-    paper = "getComputedStyle(document.querySelector('.paper')).fill"
     for wish, color in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 28)")):
         features = [{"name": "prefers-color-scheme", "value": wish}]
         tab.send("Emulation.setEmulatedMedia", features=features)
-        assert tab.evaluate(paper) == color
+        assert tab.evaluate("getComputedStyle(document.querySelector('.paper')).fill") == color
     assert tab.requests() == [path.as_uri()]
 
 
@@ -213,11 +210,10 @@ CHAIN = made(*((f"l{one}", f"t{one}", f"t{one + 1}") for one in range(6)), io="t
 def shown(**wish: object) -> list[str]:
     """Names of what is drawn, those that are framed with a star."""
     text = Picture(CHAIN, options=DrawingOptions(**wish)).svg()
-    nodes = of_class(ElementTree.fromstring(text), "n")
     return [
         (one.findtext(f"{SVG}title") or "").partition("\n")[0]
         + ("*" if "c" in one.attrib["class"].split() else "")
-        for one in nodes
+        for one in of_class(ElementTree.fromstring(text), "n")
     ]
 
 

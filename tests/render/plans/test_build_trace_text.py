@@ -38,10 +38,8 @@ def test_every_table_has_its_cells_in_order() -> None:
 
 def test_overview_steps_conversions_and_memory() -> None:
     figures = dict(tables_of(build_logs.log_86())["The build"].rows)
-    assert figures["layers"] == "5 → 2"
-    assert figures["tactics timed"] == "6"
-    assert figures["tactics rejected"] == "8"
-    assert figures["tuning took"] == "1.50 s"
+    assert (figures["layers"], figures["tactics timed"]) == ("5 → 2", "6")
+    assert (figures["tactics rejected"], figures["tuning took"]) == ("8", "1.50 s")
     assert figures["timing cache"] == "7 entries loaded, 9 stored, 7 hits"
     steps = tables_of(build_logs.log_86())["Layers after each step"]
     assert [row[0] for row in steps.rows] == [
@@ -78,8 +76,7 @@ def test_fusions_choices_and_tuning() -> None:
     assert [row[2] for row in rows] == ["4.000", "from the timing cache"]
     cost = tables_of(build_logs.log_86())["What tuning cost"]
     assert cost.rows[0] == (CONV, "2", "4", "8", "0.7500", "85.7")
-    assert cost.rows[-1][:3] == ("unnamed: layers", "1", "0")
-    assert cost.rows[-1][-2:] == ("—", "—")
+    assert (cost.rows[-1][:3], cost.rows[-1][-2:]) == (("unnamed: layers", "1", "0"), ("—", "—"))
     assert cost.note == "timing took 0.875 s in all"
     assert tables_of(build_logs.prefixed(build_logs.TUNING_84))["What tuning cost"].note is None
 

@@ -112,13 +112,12 @@ def test_requests_have_their_stamps() -> None:
         "H2D (GPU clock)",
         "compute (GPU clock)",
     ]
-    second = [one for one in events if one["ph"] == "X" and one["args"]["request"] == 2]
     # Microseconds since the first enqueue, 0.2 ms before the first copy.
-    assert [(one["name"], one["ts"], one["dur"]) for one in second] == [
-        ("enqueue", 10_000, 0),
-        ("H2D", 10_200, 1_000),
-        ("compute", 11_200, 3_000),
-    ]
+    assert [
+        (one["name"], one["ts"], one["dur"])
+        for one in events
+        if one["ph"] == "X" and one["args"]["request"] == 2
+    ] == [("enqueue", 10_000, 0), ("H2D", 10_200, 1_000), ("compute", 11_200, 3_000)]
 
 
 def test_requests_without_stamps_begin_when_they_were_sampled() -> None:

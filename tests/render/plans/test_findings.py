@@ -65,8 +65,7 @@ def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
         layer("Reformat", "a FP16", "b FP32", name="copy"),
     )
     report = lint(LintInput(plan=made))
-    sentences = [row["finding"] for row in rows_of(findings.group_table(report, None))]
-    assert sentences == [
+    assert [row["finding"] for row in rows_of(findings.group_table(report, None))] == [
         "c has output channels 12, not a multiple of 8 (explains PLAN101)",
         "copy converts FP16 to FP32",  # the row of the rule says what to do
     ]
@@ -84,8 +83,7 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
     assert [row["what to do"] for row in rows_of(findings.rule_table(report))] == [
         next(rule.advice for rule in RULES if rule.code == "PLAN104")
     ]
-    texts = [row["finding"] for row in rows_of(findings.group_table(report, None))]
-    assert texts == [
+    assert [row["finding"] for row in rows_of(findings.group_table(report, None))] == [
         "inner converts FP16 to FP32",
         f"last converts FP32 to FP16 → {report.groups[1].advice}",
     ]

@@ -16,8 +16,7 @@ def book(*rows: tuple, headers: tuple[str, ...] = ("name", "mean, ms")) -> bytes
 
 
 def test_numbers_are_numbers_and_keep_their_digits() -> None:
-    made = book(("a", 0.1234567890123), ("b", 7), ("c", None), ("d", True))
-    rows = sheets(made)["Layers"]
+    rows = sheets(book(("a", 0.1234567890123), ("b", 7), ("c", None), ("d", True)))["Layers"]
     header, *cells = values(rows)
     assert header == ["name", "mean, ms"]
     assert cells == [["a", 0.1234567890123], ["b", 7.0], ["c"], ["d", True]]
@@ -100,8 +99,7 @@ def test_bars_stand_behind_times_and_a_chart_beside_what_is_lost() -> None:
     made = book(("a", 2.0), ("b", 1.0), headers=("name", "Above floor ms"))
     sheet = part(made, "xl/worksheets/sheet1.xml")
     places = [one for one in sheet.iter() if one.tag.endswith("}conditionalFormatting")]
-    barred = {one.get("sqref") for one in places}
-    assert barred - {None} == {"B2:B3"}
+    assert {one.get("sqref") for one in places} - {None} == {"B2:B3"}
     chart = part(made, "xl/charts/chart1.xml")
     places = [one.text for one in chart.iter() if one.tag.endswith("}f")]
     assert places == ["Layers!$A$2:$A$3", "Layers!$B$2:$B$3"]

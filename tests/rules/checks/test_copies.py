@@ -126,15 +126,12 @@ FOLDING = "fold constants (polygraphy surgeon sanitize --fold-constants), then b
 
 def test_constant_copies_found() -> None:
     (one,) = findings("PLAN115", CONSTANT, *COPIES, CONV, times=(0.0, 0.1, 0.2, 0.3, 0.4))
-    assert one.layers == (1, 2, 3)
-    assert one.subject == "3 layers (Identity_0 … Identity_2)"
-    assert one.message == "copy constants at every inference"
-    assert one.advice == FOLDING
+    assert (one.layers, one.subject) == ((1, 2, 3), "3 layers (Identity_0 … Identity_2)")
+    assert (one.message, one.advice) == ("copy constants at every inference", FOLDING)
     assert round(one.saving.bound_ms, 9) == 0.6
     cast = layer("Cast", "b0 FP32 64", "h FP16 64", name="cast")
     (one,) = findings("PLAN115", CONSTANT, COPIES[0], cast, layer("PointWise", "in FP16", "x FP16"))
-    assert one.layers == (1, 2)
-    assert one.message == "compute constants at every inference"
+    assert (one.layers, one.message) == ((1, 2), "compute constants at every inference")
     (bare,) = findings("PLAN115", layer("Slice", "table FP16 4", "part FP16 2", name="slice"), CONV)
     assert (bare.subject, bare.message) == ("slice", "computes a constant at every inference")
 
@@ -160,8 +157,7 @@ def test_equal_format_copy_not_found() -> None:
     layout = layer("Reformat", "a FP16 1x8x4x4 NHWC8", "out FP16 1x8x4x4 NCHW")
     dtype = layer("Reformat", "a FP16 1x8x4x4 NHWC8", "out FP32 1x8x4x4 NHWC8")
     shape = layer("Reformat", "a FP16 1x8x4x4 NHWC8", "out FP16 1x8x16 NHWC8")
-    unknown = layer("Reformat", "a FP16 1x8x4x4", "out FP16 1x8x4x4")
-    for one in (layout, dtype, shape, unknown):
+    for one in (layout, dtype, shape, layer("Reformat", "a FP16 1x8x4x4", "out FP16 1x8x4x4")):
         assert findings("PLAN116", WORK, one) == ()
     equal = layer("Reformat", "a FP16 1x8x4x4 NHWC8", "out FP16 1x8x4x4 NHWC8")
     assert findings("PLAN116", WORK, equal, times=(1.0, 0.0)) == ()

@@ -47,8 +47,7 @@ LAST = layer("Convolution", "e FP16 1x8x1x1", "out FP16 1x8x1x1", name="last")
 def test_precision_island_found() -> None:
     times = (1.0, 0.1, 0.2, 0.4, 0.1, 1.0)
     (one,) = findings("PLAN117", FIRST, IN, POOL, FC, OUT, LAST, times=times)
-    assert one.subject == "pool … fc"
-    assert one.layers == (1, 2, 3, 4)
+    assert (one.subject, one.layers) == ("pool … fc", (1, 2, 3, 4))
     message = "is an island of 2 layers in FP32 in a plan of FP16, with 2 copies around it"
     assert one.message == message
     assert one.saving.bound_ms == pytest.approx(0.1 + 0.1 + (0.2 + 0.4) / 2)  # half of FP32's bytes
@@ -108,8 +107,7 @@ def test_quantized_float_output_found_where_memory_bounds_it() -> None:
 def test_quantized_float_output_not_found() -> None:
     assert findings("PLAN103", conv(56, 16, "a INT8"), layer("PointWise", "a INT8", "b INT8")) == ()
     assert findings("PLAN103", conv(56, 16, "out FP32")) == ()
-    copy = layer("Reformat", "a FP16", "out FP32")
-    assert findings("PLAN103", conv(56, 16), copy) == ()
+    assert findings("PLAN103", conv(56, 16), layer("Reformat", "a FP16", "out FP32")) == ()
     assert findings("PLAN103", layer("gemm", "in FP16", "a FP16"), READER, END) == ()
 
 

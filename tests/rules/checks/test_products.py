@@ -56,8 +56,7 @@ def test_conv_alignment_the_model_s_interface_is_not_to_be_changed() -> None:
         layer("Reformat", "d FP16 1x1x16x16", "out FP32 1x1x16x16"),
     )
     conv = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x20x8x8")
-    end = layer("Convolution", "a FP16 1x20x8x8", "out FP16 1x1x8x8")
-    one, *_ = findings("PLAN102", conv, end)
+    one, *_ = findings("PLAN102", conv, layer("Convolution", "a FP16 1x20x8x8", "out FP16 1x1x8x8"))
     assert one.message == "has output channels 20, not a multiple of 8"
     found = findings(
         "PLAN102",
