@@ -43,8 +43,8 @@ def test_the_answer_is_the_heading_and_next_steps_are_those_of_the_terminal() ->
     assert "over time: <code>enginescope history</code>" in page
 
 
-def test_nothing_from_outside_and_nothing_twice() -> None:
-    page = page_of(run_a(), run_b())
+def test_nothing_from_outside_nothing_twice_and_names_are_text() -> None:
+    page = page_of(run_a(), evil_run())
     assert (page.loads, page.handlers) == ([], [])
     assert all(link.startswith(("#", "data:")) for link in page.links)
     ids = [one for one in page.ids if one != "end"]  # each picture of a graph is a shadow root
@@ -53,13 +53,17 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
     assert page.captions == page.tables
     for one in scripts("pairs", "graph"):
         assert one.csp_source in page.policy
+    assert len(page.scripts) == len(scripts("pairs", "graph"))
+    assert EVIL in page.words
+    assert EVIL in json.dumps(page.data["tables"], ensure_ascii=False)
 
 
-def test_the_waterfall_leads_from_a_to_b() -> None:
+def test_the_waterfall_leads_from_a_to_b_with_room_for_figures_above_the_layers_that_lead() -> None:
     page = page_of(run_a(), run_b())
     assert set(page.data["charts"]) == {"chart-waterfall"}
     assert set(page.data["charts"]) <= set(page.ids)
-    rows = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]["data"]["values"]
+    chart = page.data["charts"]["chart-waterfall"]
+    rows = chart["data"]["values"]
     first, *steps, last = rows
     assert (first["start"], last["start"]) == (5.875, 4.1875)
     reached = first["start"]
@@ -68,34 +72,21 @@ def test_the_waterfall_leads_from_a_to_b() -> None:
         assert one["end" if down else "start"] == pytest.approx(reached)
         reached = one["start" if down else "end"]
     assert reached == pytest.approx(last["start"])
-
-
-def test_times_that_differ_without_a_reason_are_one_bar_and_no_picture_alone() -> None:
-    """Two noisy runs of one engine had eight bars "cause unknown", one for each type."""
-    rows = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]["data"]["values"]
+    # Two noisy runs of one engine had eight bars "cause unknown", one for each type.
     assert [row["what"] for row in rows].count("cause unknown: only times differ") == 1
     again = network_a()
     again.times = [1.1 * (ms or 0.0) for ms in again.times]
     noisy = page_of(run_a(), again.run("again"))
     assert not noisy.data["charts"]
     assert "cause unknown: only times differ, +0.5875 ms" in noisy.words
-
-
-def test_a_bar_across_the_waterfall_has_room_for_its_figure() -> None:
-    """At 420 px a figure takes a quarter of the width; to the left are the names."""
-    chart = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]
+    # At 420 px a figure takes a quarter of the width; to the left are the names.
     low, high = chart["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    rows = chart["data"]["values"]
     middle = (min(row["start"] for row in rows) + max(row["end"] for row in rows)) / 2
     right = [row["end"] for row in rows if row["start"] <= middle]
     left = [row["start"] for row in rows if row["start"] > middle]
     assert max(row["end"] - row["start"] for row in rows) > 0.4 * (high - low)
     assert (high - max(right)) / (high - low) > 0.25
     assert (min(left) - low) / (high - low) > 0.25
-
-
-def test_the_layers_that_lead_stand_below_the_waterfall() -> None:
-    page = page_of(run_a(), run_b())
     (caption,) = re.findall(r"\d of 8 pairs make \d+ % of all differences", page.words)
     assert 80 <= int(caption.split()[5]) <= 100
     words = page.words
@@ -116,13 +107,6 @@ def test_every_pair_is_in_the_data_once() -> None:
     assert len(only["aside"]) == 7
     assert only["aside_words"] == "are unchanged or not precision"
     assert "aside" not in page_of(run_a(), run_a()).data["tables"]["table-pairs"]
-
-
-def test_names_are_text() -> None:
-    page = page_of(run_a(), evil_run())
-    assert len(page.scripts) == len(scripts("pairs", "graph"))
-    assert EVIL in page.words
-    assert EVIL in json.dumps(page.data["tables"], ensure_ascii=False)
 
 
 def test_without_times_layers_are_counted() -> None:

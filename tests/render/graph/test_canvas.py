@@ -49,9 +49,7 @@ def test_a_container_reads_back() -> None:
     assert np.isnan(found["b"][0][1])
     assert found["b"][1] == "é<\x1e"
     assert found["c"] is None
-
-
-def test_strings_are_there_once_and_can_be_written() -> None:
+    # Strings are there once and can be written.
     names = Names()
     assert names.numbers((None, "", "x", "y\ud800", "x")) == [0, 0, 1, 2, 1]
     assert names.packed()["strings"] == ["", "x", "y?"]
@@ -75,9 +73,7 @@ def test_small_plans_open_whole_and_large_ones_folded() -> None:
     small, large = data_of(transformer(7)), data_of(transformer(8))  # 37 and 42 layers
     assert (small["first"], large["first"]) == ("none", "module")
     assert list(small["foldings"]) == ["module", "block", "none"]
-
-
-def test_very_large_plans_have_no_layout_of_the_whole() -> None:
+    # Very large plans have no layout of the whole.
     data = data_of(transformer(MOST_UNFOLDED // 5 + 50))
     assert list(data["foldings"]) == ["module", "block"]
     # The whole, the repeat, and one for all copies, of each way to fold.
@@ -86,9 +82,7 @@ def test_very_large_plans_have_no_layout_of_the_whole() -> None:
         placed = [len(data["layouts"][one]["x"]) for one in folding["layout"]]
         assert np.diff(folding["starts"]).tolist() == placed
         assert (folding["member"] >= 0).sum() == len(data["nodes"]["kind"])
-
-
-def test_a_plan_without_modules_or_repeats_is_not_folded() -> None:
+    # A plan without modules or repeats is not folded.
     data = data_of(made(("a", "x", "1"), ("b", "1", "2"), ("c", "2", "y"), io="x>y"))
     assert list(data["foldings"]) == ["none"]
 

@@ -67,12 +67,9 @@ def test_each_step_of_heat_is_twice_the_one_before_in_a_wide_plan() -> None:
     assert found.words == "time of a layer"
 
 
-def test_layers_that_are_nearly_alike_are_told_apart() -> None:
+def test_layers_that_are_nearly_alike_are_told_apart_beside_a_very_short_one_too() -> None:
     given = timed(1.0, 0.9, 0.8, 0.7)
     assert len(set(colors(given, paint(given, "time")).values())) == 4
-
-
-def test_one_very_short_layer_does_not_make_the_others_look_alike() -> None:
     layers = ((f"l{index}", f"t{index}", f"t{index + 1}") for index in range(11))
     means = (*(1.0 - 0.05 * index for index in range(10)), 1e-6)
     given = timed(*means, plan=made(*layers, io="t0 > t11"))
@@ -111,11 +108,6 @@ def test_text_can_be_read_on_every_step() -> None:
         assert (bright + 0.05) / (dark + 0.05) >= 4.5, one.color
 
 
-def test_heat_needs_times() -> None:
-    with pytest.raises(UsageError, match="layer times"):
-        paint(sketch(plan_graph(PLAN)), "time")
-
-
 def test_the_worst_finding_of_a_layer_colours_it() -> None:
     severities = {"PLAN1": Severity.INFO, "PLAN2": Severity.ERROR, "PLAN3": Severity.WARNING}
     places = {"PLAN1": (0, 1), "PLAN2": (0,), "PLAN3": (2,)}
@@ -136,23 +128,18 @@ def test_the_worst_finding_of_a_layer_colours_it() -> None:
     assert "PLAN2 error: is PLAN2\nPLAN1 info: is PLAN1" in face.title
 
 
-def test_inputs_and_outputs_have_no_colour() -> None:
+def test_what_has_colours_and_what_has_none() -> None:
+    with pytest.raises(UsageError, match="no such coloring: 'heat'"):
+        paint(timed(1.0), "heat")
+    with pytest.raises(UsageError, match="layer times"):
+        paint(sketch(plan_graph(PLAN)), "time")
     given = timed(1.0, 1.0, 1.0, 1.0)
     for coloring in ("type", "time", "lint"):
         found = paint(given, coloring)
         kinds = [node.kind for node in given.graph.nodes]
         assert [c is None for c in found.nodes] == [kind != "layer" for kind in kinds]
-
-
-def test_edges_have_colours_where_precisions_are_shown() -> None:
-    given = timed(1.0, 1.0, 1.0, 1.0)
     assert set(paint(given, "precision").edges) == {0}
     assert set(paint(given, "time").edges) == {None}
-
-
-def test_no_such_colouring() -> None:
-    with pytest.raises(UsageError, match="no such coloring: 'heat'"):
-        paint(timed(1.0), "heat")
 
 
 LINEAR = Layout(name="NCHW", text="")
@@ -238,9 +225,7 @@ def test_labels_say_shape_precision_and_format_between_layers() -> None:
     }
     assert found["copy for conv", "conv + relu"] == "1×3×8×8 FP16 NHWC8"
     assert sum(label is None for label in found.values()) == len(found) - 1  # the boxes say it
-
-
-def test_a_tensor_has_one_label_however_many_read_it() -> None:
+    # A tensor has one label however many read it.
     plan = made(("a", "x", "t"), *((f"r{one}", "t", f"u{one}") for one in range(4)), io="x >")
     assert [text for text, _, _ in draw(plan_graph(plan)).labels] == ["FP16"]
 

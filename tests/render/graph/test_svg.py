@@ -101,12 +101,9 @@ def test_a_part_frames_its_centres_and_says_what_is_cut() -> None:
     assert any("1 of 4 nodes · 2 edges lead out" in one for one in texts(root))
 
 
-def test_a_plan_of_names_alone_is_drawn() -> None:
+def test_names_alone_are_drawn_and_long_ones_shortened_but_in_the_title() -> None:
     assert "head" in texts(picture(plans.parsed(plans.names_only())))
     assert texts(picture(made())) != []
-
-
-def test_long_names_are_shortened_in_the_middle_and_whole_in_the_title() -> None:
     name = "first " + "x" * 80 + " last"
     root = picture(made((name, "x", "y"), io="x > y"))
     assert name not in texts(root)
@@ -225,12 +222,9 @@ def test_what_is_drawn_and_framed() -> None:
     assert shown(highlight=("l3",))[3:6] == ["l2", "l3*", "l4"]
     assert shown(beam="l2,1", highlight=("l3",)) == ["l1", "l2", "l3*"]
     assert shown(regions="all")[:4] == ["t0", "l0", "t1", "l1"]
-
-
-@pytest.mark.parametrize("wish", [{"regions": "none"}, {"color": "heat"}])
-def test_wrong_wishes_are_told(wish) -> None:
-    with pytest.raises(UsageError, match="no such"):
-        Picture(CHAIN, options=DrawingOptions(**wish)).svg()
+    for wrong in ({"regions": "none"}, {"color": "heat"}):
+        with pytest.raises(UsageError, match="no such"):
+            shown(**wrong)
 
 
 def test_png_has_the_size_of_the_svg() -> None:
@@ -244,7 +238,7 @@ def test_png_has_the_size_of_the_svg() -> None:
         assert png.endswith(b"IEND\xaeB`\x82")
 
 
-def test_a_png_that_would_be_too_large_says_so() -> None:
+def test_a_png_is_sharp_where_there_is_room_and_too_large_ones_are_refused(monkeypatch) -> None:
     def of(width: int, height: int) -> str:
         return f'<svg xmlns="" width="{width}" height="{height}">'
 
@@ -254,14 +248,11 @@ def test_a_png_that_would_be_too_large_says_so() -> None:
         assert "is too large" in str(caught.value)
         assert "32,767" in str(caught.value)
         assert "--beam" in (caught.value.hint or "")
-
-
-def test_a_png_is_sharp_where_there_is_room(monkeypatch) -> None:
     scales = []
     draws = lambda _, scale: scales.append(scale) or b""  # noqa: E731
     monkeypatch.setattr("enginescope.render.graph.write.picture.svg_png", draws)
     for height in (1_000, 30_000):
-        graph_png(f'<svg xmlns="" width="500" height="{height}">')
+        graph_png(of(500, height))
     assert scales == [2.0, 1.0]
 
 
