@@ -159,7 +159,7 @@ def test_the_page_is_not_built_from_another_build(shared: Path) -> None:
     assert first.endswith(": saving unknown: no layer times (TIME203)")
 
 
-def test_every_verb_says_so(shared: Path) -> None:
+def test_every_verb_and_its_page_warn_of_another_build(shared, tmp_path, capsys) -> None:
     plan, profile = shared / f"{FP32}.graph.json", shared / f"{FP16}.profile.json"
     with pytest.warns(UserWarning, match="W-OTHER-BUILD"):
         opened = es.open_plan(plan, profile=profile)
@@ -169,12 +169,8 @@ def test_every_verb_says_so(shared: Path) -> None:
     compared = es.compare_plans(RunView(mixed(shared)), shared / f"{FP16}.graph.json")
     assert [each.sum_ms is None for each in compared.overview.plans] == [True, False]
     assert "W-OTHER-BUILD" in {notice.code for notice in compared.notices}
-
-
-def test_explores_page_has_the_terminals_warning_and_no_saving(shared, tmp_path, capsys) -> None:
     page = tmp_path / "page.html"
-    plan, profile = f"{shared / FP32}.graph.json", f"{shared / FP16}.profile.json"
-    assert main(["explore", plan, "--profile", profile, "--html", str(page)]) == 0
+    assert main(["explore", str(plan), "--profile", str(profile), "--html", str(page)]) == 0
     assert "W-OTHER-BUILD" in capsys.readouterr().out
     text = page.read_text(encoding="utf-8")
     assert "W-OTHER-BUILD" in text

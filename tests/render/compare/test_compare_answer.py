@@ -185,9 +185,7 @@ def test_samples_are_shown_with_their_intervals(shared, tmp_path) -> None:
     assert "requests GPU compute time: A median 0.18" in shown
     assert shown.count("95 % CI") >= 4
     assert "W-OTHER-MODE" in shown
-
-
-def test_printed_figures_are_called_so(shared) -> None:
+    # Printed figures are called so.
     shown = words(compare([shared_run(shared, f"resnet18-a100-{one}") for one in ("fp32", "fp16")]))
     assert "GPU compute time: A mean 2.000 ms (printed); B mean 0.8628 ms (printed)" in shown
     assert "W-FEW-ITERATIONS" in shown
@@ -237,12 +235,8 @@ def test_memory_at_the_peak_is_compared_where_it_is_known() -> None:
     assert "B: 1 tensor of unknown size not counted" in str(table.note)
 
 
-def document(**chosen) -> dict:
-    return json.loads(compare_json(compare([run_a(), run_b()]), Chosen(**chosen)))
-
-
-def test_json_adds_up() -> None:
-    made = document()
+def test_json_adds_up_also_of_chosen_layers() -> None:
+    made, chosen = (json.loads(compare_json(two(), Chosen(only=only))) for only in (None, "tactic"))
     assert made["schema"] == 1
     difference = made["difference"]["difference_ms"]
     assert difference == -1.6875
@@ -253,35 +247,30 @@ def test_json_adds_up() -> None:
     assert [one["label"] for one in made["plans"]] == ["A", "B"]
     assert made["plans"][1]["difference_ms"] == difference
     assert [one["name"] for one in made["reformats_lost"]] == ["in/reformat"]
+    assert (chosen["only"], chosen["difference"]["difference_ms"]) == ("tactic", difference)
+    by_position = {one["position"]: one for one in made["layers"]}
+    assert [by_position[one["position"]] for one in chosen["layers"]] == chosen["layers"]
+    assert 0 < len(chosen["layers"]) < len(by_position)
 
 
-def test_json_of_chosen_layers_keeps_positions_and_sums() -> None:
-    made = document(only="tactic")
-    assert made["only"] == "tactic"
-    assert made["difference"]["difference_ms"] == -1.6875
-    by_position = {one["position"]: one for one in document()["layers"]}
-    assert [by_position[one["position"]] for one in made["layers"]] == made["layers"]
-    assert 0 < len(made["layers"]) < len(by_position)
+def csv_rows(found: Comparison) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(compare_csv(found, Chosen()).decode())))
 
 
-def test_json_of_three_plans_has_no_layers() -> None:
-    made = json.loads(compare_json(compare([run_a(), run_b(), run_a()]), Chosen()))
+def test_json_and_csv_of_three_plans_have_no_layers() -> None:
+    found = compare([run_a(), run_b(), run_a()])
+    made = json.loads(compare_json(found, Chosen()))
     assert len(made["plans"]) == 3
     assert "layers" not in made
     assert made["by_type"][0]["time_ms"] == [5.125, 3.0625, 5.125]
+    rows = csv_rows(found)
+    assert [one["label"] for one in rows] == ["A", "B", "C"]
+    assert [float(one["sum_ms"]) for one in rows] == [5.875, 4.1875, 5.875]
 
 
 def test_csv_has_a_row_for_each_pair() -> None:
-    data = compare_csv(compare([run_a(), run_b()]), Chosen()).decode()
-    rows = list(csv.DictReader(io.StringIO(data)))
+    rows = csv_rows(two())
     assert len(rows) == 8
     assert sum(float(one["difference_ms"]) for one in rows) == pytest.approx(-1.6875)
     lost = next(one for one in rows if one["cause"] == "reformat_lost")
     assert (lost["b_name"], lost["b_ms"]) == ("", "")
-
-
-def test_csv_of_three_plans_has_a_row_for_each() -> None:
-    data = compare_csv(compare([run_a(), run_b(), run_a()]), Chosen()).decode()
-    rows = list(csv.DictReader(io.StringIO(data)))
-    assert [one["label"] for one in rows] == ["A", "B", "C"]
-    assert [float(one["sum_ms"]) for one in rows] == [5.875, 4.1875, 5.875]

@@ -1,6 +1,5 @@
 """The page of a comparison, and its two graphs beside each other, in a real browser."""
 
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,6 @@ pytestmark = pytest.mark.browser
 ROWS = "[...document.querySelectorAll('#table-pairs tr[aria-rowindex]')]"
 SHOWN = f"{ROWS}.map((one) => one.cells[0].textContent)"
 OUTPUT = "document.querySelector('#table-pairs output').textContent"
-
-
 PAIR = "document.getElementById('graph').view"
 AT = "document.querySelector('[data-part=at]').textContent"
 NOW = "document.querySelector('[data-part=now]').textContent"
@@ -34,15 +31,11 @@ LEVELS = f"""{PAIR}.views.map((view) => (
 SCALES = "[...document.querySelectorAll('.pair-side')].map((side) => side.dataset.scale)"
 
 
-@cache
-def small_page() -> bytes:
-    return compare_page(compare([run_a(), run_b()]), Chosen())
-
-
 def page_at(folder, *runs, **chosen) -> Path:
     """Write a page of these runs, else of two small plans."""
     path = folder / "compare.html"
-    path.write_bytes(compare_page(compare(runs), Chosen(**chosen)) if runs else small_page())
+    runs = runs or (run_a(), run_b())
+    path.write_bytes(compare_page(compare(runs), Chosen(**chosen)))
     return path
 
 
@@ -98,10 +91,14 @@ def test_the_list_filters_and_shows_one_pair_side_by_side(tab, tmp_path) -> None
     assert tab.complaints() == []
 
 
-def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
+def test_a_row_can_be_chosen_and_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
     scripts = "document.querySelectorAll('script').length"
     tab.open(page_at(tmp_path))
     usual = tab.evaluate(scripts)
+    # a row that is clicked is chosen
+    tab.evaluate(f"{ROWS}[2].cells[0].click()")
+    assert tab.evaluate(f"{ROWS}.map((one) => one.className).indexOf('marked')") == 2
+    assert tab.evaluate("location.hash") == "#layers?pair=2"
     tab.open(page_at(tmp_path, run_a(), evil_run(), only="precision"))
     assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
     assert EVIL in tab.evaluate("document.querySelector('#table-pairs tr.marked').textContent")
@@ -124,13 +121,6 @@ def test_long_lists_keep_few_rows_and_walk_by_keys(tab, tmp_path) -> None:
     assert tab.evaluate(f"{ROWS}.at(-1).cells[0].textContent") == tab.evaluate(chosen) != second
     assert tab.evaluate(f"{ROWS}.length") < 80
     assert tab.complaints() == []
-
-
-def test_a_row_that_is_clicked_is_chosen(tab, tmp_path) -> None:
-    tab.open(page_at(tmp_path, run_a(), evil_run()))
-    tab.evaluate(f"{ROWS}[2].cells[0].click()")
-    assert tab.evaluate(f"{ROWS}.map((one) => one.className).indexOf('marked')") == 2
-    assert tab.evaluate("location.hash") == "#layers?pair=2"
 
 
 def test_small_screens_and_both_themes(tab, tmp_path) -> None:
@@ -196,9 +186,7 @@ def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None
     assert tab.evaluate(NOW).startswith("+125 µs · head/x")
     assert tab.evaluate("location.hash") == "#layers?pair=4"
     assert tab.complaints() == []
-
-
-def test_keys_that_are_typed_into_a_field_do_not_walk(tab, tmp_path) -> None:
+    # keys that are typed into a field do not walk
     opened(tab, page_at(tmp_path))
     tab.evaluate("document.querySelector('#pairs input[type=search]').focus()")
     tab.press("n")

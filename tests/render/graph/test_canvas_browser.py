@@ -123,7 +123,7 @@ def place_of(tab: Tab, box: str) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def test_it_is_seen_and_asks_for_nothing(tab, tmp_path, whole_page) -> None:
+def test_it_is_seen_leads_to_rows_and_asks_for_nothing(tab, tmp_path, whole_page) -> None:
     path = page_of(tmp_path, transformer(32))
     opened(tab, path)
     colors, picture = tab.evaluate(PIXELS)
@@ -140,6 +140,10 @@ def test_it_is_seen_and_asks_for_nothing(tab, tmp_path, whole_page) -> None:
     tab.until(f"{VIEW}.look.paper === {paper}")
     tab.until("document.documentElement.dataset.charts === 'drawn'")
     assert tab.evaluate(PIXELS)[1] not in pictures
+    # a layer leads to its row
+    tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('layers.17/Gelu')[0])")
+    tab.evaluate(f"{VIEW}.part('panel').querySelector('a[data-table]').click()")
+    assert "/layers.17/Gelu" in tab.evaluate("document.querySelector('tr.marked').textContent")
     assert tab.requests() == [path.as_uri()]
     assert tab.complaints() == []
 
@@ -254,13 +258,6 @@ def test_the_legend_and_what_is_around_dim_the_rest(tab, tmp_path) -> None:
     assert "choose a layer" in tab.evaluate(f"{VIEW}.part('said').textContent")
     tab.evaluate(f"{VIEW}.select(3)")  # attention of the first block: norm before, gemm after
     assert tab.evaluate(dimmed) == 24 - 3
-
-
-def test_a_layer_leads_to_its_row(tab, tmp_path, whole_page) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
-    tab.evaluate(f"{VIEW}.reveal({VIEW}.plan.search('layers.17/Gelu')[0])")
-    tab.evaluate(f"{VIEW}.part('panel').querySelector('a[data-table]').click()")
-    assert "/layers.17/Gelu" in tab.evaluate("document.querySelector('tr.marked').textContent")
 
 
 def test_the_address_remembers_the_view(tab, tmp_path) -> None:
