@@ -14,9 +14,7 @@ from enginescope.rules.catalogue import RULES
 from enginescope.rules.engine import LintReport, lint
 from enginescope.rules.view import LintInput
 from tests.rules.made import layer, plan
-from tests.trex.corrections import LINTERS, NOT_FOUND
-from tests.trex.examples import EXAMPLES as PLANS
-from tests.trex.examples import goldens
+from tests.trex.examples import EXAMPLES, LINTERS, NOT_FOUND, goldens
 
 
 @lru_cache
@@ -44,7 +42,7 @@ def messages(report: LintReport, subject: str) -> list[str]:
 
 
 @pytest.mark.parametrize("linter", LINTERS)
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("plan", EXAMPLES)
 def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan, linter) -> None:
     theirs = goldens(shared)["plans"][plan]["lint"][linter]["names"]
     missed = set(theirs) - subjects(report(plan), *LINTERS[linter])
@@ -53,7 +51,7 @@ def test_trex_s_findings_are_among_ours_but_for_its_faults(shared, report, plan,
 
 
 def test_findings_of_the_examples(report) -> None:
-    found = report(PLANS[0])
+    found = report(EXAMPLES[0])
     name = "features.1.conv.0.0.weight + QuantizeLinear_25 + Conv_29 + PWN(Clip_33)"
     assert "is depthwise and names no tactic: does it use tensor cores?" in messages(found, name)
     name = "features.4.conv.2.weight + QuantizeLinear_187 + Conv_191"

@@ -1,4 +1,7 @@
-"""trex's example engines, and what trex 0.2.1 says of them."""
+"""trex's example engines, what trex 0.2.1 says of them, and where our figures differ on purpose.
+
+Each reason for a difference begins with its row in docs/contributing/goldens-differences.md.
+"""
 
 import json
 from functools import lru_cache
@@ -16,6 +19,46 @@ FP16 = "resnet18-a100-fp16.engine"
 FP32 = "resnet18-a100-fp32.engine"
 QAT = "resnet18-a100-qat-residual.engine"
 EXAMPLES = (MOBILENET, RESIDUALS, FP16, FP32, QAT)
+
+#: D1: bytes of a ConvActPool layer's kernel.
+WEIGHTS_BYTES = {QAT: 9408}
+#: D2: ConvActPool layers, and their multiply-accumulates.
+CONVOLUTIONS = {QAT: (1, 3_776_446_464)}
+#: D5: trtexec rounds each layer's share to six digits; ours are computed from the means.
+ROUNDED_SHARES_PCT = 5e-4
+
+#: trex's linter -> our rules that look for the same.
+LINTERS = {
+    "ConvLinter.tc_lint": ("PLAN101",),
+    "ConvLinter.mixed_precision_lint": ("PLAN103",),
+    "ConvLinter.alignment_lint": ("PLAN102",),
+    "ReformatLinter.lint": ("PLAN104", "PLAN106"),
+    "SliceLinter.lint": ("PLAN105",),
+    "QDQLinter.lint": ("PLAN106",),
+}
+#: Plan, linter -> how many of trex's findings are none, and the row that says why.
+NOT_FOUND = {
+    (FP16, "ConvLinter.tc_lint"): (7, "D6"),
+    (RESIDUALS, "ConvLinter.tc_lint"): (3, "D7, D11"),
+    (MOBILENET, "ConvLinter.mixed_precision_lint"): (1, "D8"),
+    (RESIDUALS, "ConvLinter.mixed_precision_lint"): (1, "D8"),
+    (QAT, "ConvLinter.mixed_precision_lint"): (1, "D8"),
+    (MOBILENET, "ConvLinter.alignment_lint"): (2, "D11"),
+    (RESIDUALS, "ConvLinter.alignment_lint"): (2, "D11"),
+    (FP16, "ConvLinter.alignment_lint"): (1, "D11"),
+    (FP32, "ConvLinter.alignment_lint"): (1, "D11"),
+    (QAT, "ConvLinter.alignment_lint"): (1, "D11"),
+    (MOBILENET, "ConvLinter.tc_lint"): (1, "D11"),
+}
+#: Keys of the goldens without a counterpart -> the row that says why.
+NOT_COMPARED = {
+    "prefix": "where the file lay",
+    "df_dtypes": "D9",
+    "sum_time": "D12",
+    "sum_median_time": "D12",
+    "clean_for_display_columns": "D10",
+    "clean_first_inputs": "D10",
+}
 
 
 class Example(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trex import corrections
+from tests.trex import examples
 
 TESTS = Path(__file__).parents[1]
 DIFFERENCES = TESTS.parent / "docs" / "contributing" / "goldens-differences.md"
@@ -112,6 +112,6 @@ def test_every_test_of_a_fault_says_which() -> None:
 
 def test_every_correction_is_told() -> None:
     rows = set(re.findall(r"^\| (D\d+) \|", DIFFERENCES.read_text(encoding="utf-8"), re.MULTILINE))
-    source = Path(corrections.__file__).read_text(encoding="utf-8")
+    source = Path(examples.__file__).read_text(encoding="utf-8")
     assert set(re.findall(r"\bD\d+\b", source)) <= rows
     assert rows == {f"D{at}" for at in range(1, len(rows) + 1)}

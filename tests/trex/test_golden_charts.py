@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.trex import corrections
+from tests.trex import examples
 from tests.trex.examples import EXAMPLES, Example, example
 
 PERCENT = {"rel": 1e-5, "abs": 5e-4}
@@ -68,7 +68,7 @@ def one(request, shared: Path) -> Example:
 def missed_by(one: Example, column: str, kind: str | None = None) -> int:
     """D1: what trex leaves out of the weights."""
     counted = column in ("weights_size", "total_footprint_bytes") and kind in (None, "ConvActPool")
-    return corrections.WEIGHTS_BYTES.get(one.name, 0) if counted else 0
+    return examples.WEIGHTS_BYTES.get(one.name, 0) if counted else 0
 
 
 @pytest.mark.parametrize("chart", OF_LAYERS)

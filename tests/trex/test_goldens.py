@@ -15,7 +15,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_times import parse_times
-from tests.trex import corrections
+from tests.trex import examples
 from tests.trex.examples import EXAMPLES, MOBILENET, Example, example, goldens
 
 PERCENT = {"rel": 1e-5, "abs": 1e-4}
@@ -58,7 +58,7 @@ def test_layers_and_bindings(one) -> None:
 
 def test_bytes(one) -> None:
     golden, totals = one.golden, one.view.totals
-    missed = corrections.WEIGHTS_BYTES.get(one.name, 0)
+    missed = examples.WEIGHTS_BYTES.get(one.name, 0)
     assert totals.activation_bytes == golden["total_act_size_bytes"]
     assert totals.weights_bytes == golden["total_weights_size_bytes"] + missed
     assert totals.unknown_tensors == 0
@@ -75,7 +75,7 @@ def test_columns_of_each_layer(one) -> None:
     assert found["latency.avg_time"] == [row["avg"] for row in rows]
     assert found["latency.pct_time"] == pytest.approx([row["pct"] for row in rows], rel=1e-3)
     for at, row in enumerate(rows):
-        missed = corrections.WEIGHTS_BYTES.get(one.name, 0) if row["type"] == "ConvActPool" else 0
+        missed = examples.WEIGHTS_BYTES.get(one.name, 0) if row["type"] == "ConvActPool" else 0
         for name in ("weights_size", "total_footprint_bytes"):
             assert found[name][at] == row[name] + missed
     renamed = {"latency.time", "latency.median_time", "Inputs", "Outputs", "Weights", "Bias"}
@@ -88,7 +88,7 @@ def test_sums_of_times(one) -> None:
     assert f"{one.view.total_ms:.3f} ms" == golden["summary_dict"]["Average time"]
     assert str(len(one.view.layers)) == golden["summary_dict"]["Layers"]
     assert sum(column(one, "latency.pct_time")) == pytest.approx(100)
-    assert golden["sum_pct_time"] == pytest.approx(100, abs=corrections.ROUNDED_SHARES_PCT)
+    assert golden["sum_pct_time"] == pytest.approx(100, abs=examples.ROUNDED_SHARES_PCT)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_convolutions(one) -> None:
     groups.
     """
     golden, view = one.golden["convs"], one.view
-    missed = corrections.CONVOLUTIONS.get(one.name, (0, 0))
+    missed = examples.CONVOLUTIONS.get(one.name, (0, 0))
     kinds = [it.type for it in view.layers]
     assert kinds.count("Convolution") == golden["n"]
     assert kinds.count("ConvActPool") == missed[0]
@@ -253,7 +253,7 @@ def test_one_layer_keeps_all_its_findings(shared) -> None:
     names = [name for part in parts for name in golden[part]["names"]]
     assert len(names) == 41
     assert golden["ConvLinter.lint (merged by layer name)"]["count"] == len(set(names)) == 37
-    codes = {code for part in parts for code in corrections.LINTERS[part]}
+    codes = {code for part in parts for code in examples.LINTERS[part]}
     said = (it for cause in one.linted.findings for it in (cause, *cause.symptoms))
     found = [it.subject for it in said if it.code in codes]
     lost = {name for name in names if names.count(name) > 1}
@@ -285,6 +285,6 @@ def test_every_golden_is_looked_at(shared) -> None:
     files = (tests / one for one in ("trex/test_goldens.py", "rules/test_recorded_plans.py"))
     text = "".join(path.read_text() for path in files)
     keys = set(goldens(shared)["plans"][MOBILENET])
-    unseen = {key for key in keys if json.dumps(key) not in text} - set(corrections.NOT_COMPARED)
+    unseen = {key for key in keys if json.dumps(key) not in text} - set(examples.NOT_COMPARED)
     assert not unseen
-    assert set(corrections.NOT_COMPARED) <= keys
+    assert set(examples.NOT_COMPARED) <= keys

@@ -15,8 +15,7 @@ from enginescope.render.html.images import Chart, with_tips
 from enginescope.rules.tensor_cores import CONVOLUTIONS
 from tests.analysis.card_plans import FP16, convolution, layer, small_view, tensor, view_of
 from tests.render.runs import EVIL
-from tests.trex.corrections import WEIGHTS_BYTES
-from tests.trex.examples import EXAMPLES
+from tests.trex.examples import EXAMPLES, WEIGHTS_BYTES
 
 #: trex leaves out the convolution of a ConvActPool layer.
 WHOLE_CONVOLUTIONS = tuple(one for one in EXAMPLES if one not in WEIGHTS_BYTES)
