@@ -78,14 +78,11 @@ def test_it_opens_with_one_cause_one_change_and_one_figure(plan, lint, capsys) -
     assert re.search(figure, " ".join(capsys.readouterr().out.split()))
 
 
-def test_without_a_profile_it_says_so(plan, lint) -> None:
+def test_a_profile_by_name_or_none(plan, lint, tmp_path, document) -> None:
     plan.with_name("net.profile.json").unlink()
     shown = lint()
     assert "net (3 layers, 2 launch work): findings" in shown.out
     assert "add --profile" in shown.err
-
-
-def test_a_profile_by_name(tmp_path, document) -> None:
     other = tmp_path / "times.json"
     other.write_text(json.dumps(TIMES[:2]))
     (one,) = document("--profile", other, "--select", "profile-mismatch")["findings"]
@@ -189,13 +186,10 @@ def test_a_stored_run(plan, document) -> None:
         assert document(*chosen, of=name, status=0)["source"] == "abc123"
 
 
-def test_a_run_without_a_plan(lint) -> None:
+def test_a_run_has_a_plan_and_a_profile_goes_with_one_plan_file(plan, lint) -> None:
     Store().save(a_run(id="abc123"))
     assert "run abc123 has no plan" in lint(of="abc123", status=2).err
     lint(of="nothing-like-it", status=2)
-
-
-def test_a_profile_goes_with_one_plan_file(plan, lint) -> None:
     times = ("--profile", plan.with_name("net.profile.json"))
     assert "several plans" in lint(plan, *times, status=2).err
     assert "not a plan file" in lint(*times, of=plan.parent, status=2).err
@@ -207,15 +201,12 @@ def test_the_gpu_by_name(lint, document) -> None:
     assert "did you mean H20" in lint("--gpu", "H2000", status=2).err
 
 
-def test_notices_of_reading_go_to_standard_error(plan, lint) -> None:
+def test_notices_go_to_standard_error_in_lines_of_its_width(plan, lint, monkeypatch) -> None:
     names = plan.with_name("names.json")
     names.write_bytes(plans.encoded(plans.names_only()))
     shown = lint(of=names, status=0)
     assert "I-NAMES-ONLY" in shown.err
     assert "findings none" in shown.out
-
-
-def test_notices_are_in_lines_of_the_terminal_s_width(plan, lint, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     plan.with_name("net.profile.json").write_text("[{")
     lines = [one for one in lint().err.splitlines() if "enginescope" not in one]

@@ -89,11 +89,15 @@ def test_tables_and_their_rows() -> None:
     assert "copy for conv" not in text.split("Tactics")[0]
 
 
-def test_a_plan_without_times_says_how_to_get_them() -> None:
+def test_a_plan_without_times_or_layers_says_so() -> None:
     text = shown(explore("net", plans.parsed(plans.tensorrt_8_4()), None))
     assert "--exportProfile" in text
     assert "Layers by type" in text
     assert " ms " not in text.split("Layers by their order")[1]
+    text = shown(explore("net", Plan(name="net", layers=()), None))
+    assert "lists no layers" in text
+    assert "Layers by type" not in text
+    assert "memory" not in text
 
 
 def test_names_only_says_how_to_build_and_shows_the_slowest_it_has_times_of() -> None:
@@ -132,13 +136,6 @@ def test_notices_come_last_and_a_long_device_goes_under_the_name() -> None:
     assert shown(timed(), device="G" * 79).splitlines()[:2] == ["net", "G" * 79]
 
 
-def test_a_plan_without_layers_has_words_and_no_empty_tables() -> None:
-    shown = as_text(explore_text(explore("net", Plan(name="net", layers=()), None)))
-    assert "lists no layers" in shown
-    assert "Layers by type" not in shown
-    assert "memory" not in shown
-
-
 def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> None:
     found = timed()
     flat = " ".join(shown(found).split())
@@ -160,14 +157,8 @@ def test_tables_say_how_many_rows_they_leave_out() -> None:
     assert (len(largest.rows), largest.left_out) == (2, 2)
 
 
-PLAN = plan(
-    layer("Convolution", "in FP16", "a FP16"),
-    layer("NoOp", "a FP16", "b FP16"),
-    layer("PointWise", "b FP16", "out FP16"),
-)
-
-
-def test_layers_at_rest_that_took_time_are_counted() -> None:
+def test_layers_that_launch_nothing_are_counted_alike_everywhere() -> None:
+    """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
     rows = [
         LayerRow(index=0, name="conv", time_ms=1.0),
         LayerRow(index=1, name="shapes", time_ms=0.1, is_inert=True),
@@ -175,15 +166,13 @@ def test_layers_at_rest_that_took_time_are_counted() -> None:
         LayerRow(index=3, name="no-op", time_ms=0.0, is_inert=True),
     ]
     assert timed_at_rest(rows) == 1
-
-
-def test_layers_that_launch_nothing_are_counted_alike_everywhere() -> None:
-    """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
-    totals = plan_totals(PLAN)
+    kinds = ("Convolution", "in", "a"), ("NoOp", "a", "b"), ("PointWise", "b", "out")
+    made = plan(*(layer(kind, f"{read} FP16", f"{write} FP16") for kind, read, write in kinds))
+    totals = plan_totals(made)
     assert layers_text(totals, 0) == "3 layers: 2 launch work, 1 launches nothing"
     took = "3 layers: 2 launch work, 1 launches no kernel, 1 of which took time"
     assert layers_text(totals, 1) == took
     assert layers_text(replace(totals, active_layers=3), 0) == "3 layers"
-    assert headline(lint(LintInput(plan=PLAN))).startswith("made (3 layers, 2 launch work)")
-    section = layers(PageSubject(RunView(replace(imported_run(), plan=PLAN, profile=None))))
+    assert headline(lint(LintInput(plan=made))).startswith("made (3 layers, 2 launch work)")
+    section = layers(PageSubject(RunView(replace(imported_run(), plan=made, profile=None))))
     assert section.answer == "3 layers: 2 launch work, 1 launches nothing"
