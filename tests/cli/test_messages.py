@@ -36,6 +36,15 @@ def test_every_verb_has_them() -> None:
     assert without == OTHERS
 
 
+def test_verbose_imports_nothing_while_it_hears_of_imports() -> None:
+    """``compare -v`` ended in a traceback: `tempfile` was imported while it was being imported."""
+    code = (
+        "import sys; from enginescope.cli.messages import VERBOSE, set_level; set_level(VERBOSE);"
+        "[sys.modules.pop(name) for name in ('tempfile', 'random')]; import tempfile"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
 def test_quiet_leaves_the_results_alone_and_does_not_last(plan, capsys) -> None:
     assert main(["explore", str(plan)]) == 0
     usual = capsys.readouterr()

@@ -22,6 +22,7 @@ class _Messages:
     level = USUAL
     is_listening = False
     named: ClassVar[set[str]] = set()
+    own_folders = ""
 
 
 def set_level(level: int) -> None:
@@ -29,6 +30,9 @@ def set_level(level: int) -> None:
     _Messages.level = level
     _Messages.named.clear()
     if level == VERBOSE and not _Messages.is_listening:
+        from tempfile import gettempdir  # not in the hook, which hears that this is imported
+
+        _Messages.own_folders = os.path.join(gettempdir(), "enginescope-")  # noqa: PTH118
         sys.addaudithook(_listen)  # nothing can remove a hook: it looks at the level itself
         _Messages.is_listening = True
 
@@ -122,10 +126,8 @@ def _listen(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _name_file(path: str) -> None:
-    from tempfile import gettempdir
-
-    ours = os.path.join(gettempdir(), "enginescope-")  # noqa: PTH118 - called often
-    is_silent = path in _Messages.named or path.startswith((*_SILENT, _OWN, ours))
+    silent = (*_SILENT, _OWN, _Messages.own_folders)
+    is_silent = path in _Messages.named or path.startswith(silent)
     if is_silent or path.endswith(_SUFFIXES) or not os.path.isfile(path):  # noqa: PTH113 - often
         return
     _Messages.named.add(path)
