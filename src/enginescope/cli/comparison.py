@@ -86,13 +86,12 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
         refuse_typed("without --compare", *names, hint=hint)
 
 
-def _outputs_step(measured: MeasuredComparison | None) -> Iterator[tuple[str, str]]:
-    """Yield how to check the outputs of a side whose precision is another than the first one's."""
-    if measured is None or "precision" not in {one.key for one in measured.pairs[0].meant}:
-        return
+def _outputs_step(measured: MeasuredComparison) -> Iterator[tuple[str, str]]:
+    """Yield how to check the outputs of a side of another precision or file than the first one."""
     a, b = (side.runs[0].job for side in measured.sides[:2])
     other = a.backend if a.subject.path == b.subject.path else a.subject.path
-    if b.subject.path and other:
+    differs = "precision" in {one.key for one in measured.pairs[0].meant} or other is not a.backend
+    if differs and b.subject.path and other:
         command = ("validate", b.subject.path, "--on", b.backend, "--reference", other)
         yield "check the outputs", words("enginescope", *command)
 
@@ -107,7 +106,7 @@ def present(
     from enginescope.render.verdicts.named_answer import named_answer
 
     plans, choices, measured = result.plans, result.choices, result.measured
-    steps = (*_outputs_step(measured), *steps)
+    steps = (*(_outputs_step(measured) if measured else ()), *steps)
     if result.by_name is not None:
         named = named_answer(result.by_name)
         card = Slide(answer=named.answer)

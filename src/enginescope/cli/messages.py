@@ -22,7 +22,7 @@ class _Messages:
     level = USUAL
     is_listening = False
     named: ClassVar[set[str]] = set()
-    own_folders = ""
+    ours = ""
 
 
 def set_level(level: int) -> None:
@@ -32,7 +32,7 @@ def set_level(level: int) -> None:
     if level == VERBOSE and not _Messages.is_listening:
         from tempfile import gettempdir  # not in the hook, which hears that this is imported
 
-        _Messages.own_folders = os.path.join(gettempdir(), "enginescope-")  # noqa: PTH118
+        _Messages.ours = os.path.join(gettempdir(), "enginescope-")  # noqa: PTH118
         sys.addaudithook(_listen)  # nothing can remove a hook: it looks at the level itself
         _Messages.is_listening = True
 
@@ -126,8 +126,7 @@ def _listen(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _name_file(path: str) -> None:
-    silent = (*_SILENT, _OWN, _Messages.own_folders)
-    is_silent = path in _Messages.named or path.startswith(silent)
+    is_silent = path in _Messages.named or path.startswith((*_SILENT, _OWN, _Messages.ours))
     if is_silent or path.endswith(_SUFFIXES) or not os.path.isfile(path):  # noqa: PTH113 - often
         return
     _Messages.named.add(path)

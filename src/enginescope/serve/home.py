@@ -22,7 +22,7 @@ from enginescope.records.verdict.history import JobHistory, LevelChange
 from enginescope.records.verdict.noise import NoiseFloor
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import jobs_apart, outcome_word
-from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
+from enginescope.render.verdicts import history_text
 from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.kept_runs import Warnings
 from enginescope.serve.list_views import WAIT_S, LiveLine, asked_of, page, page_number, places
@@ -232,8 +232,9 @@ def _job_line(
         low, high = (ends.low, ends.high) if ends else (estimate.ratio, estimate.ratio)
         change = 100 * (low - 1), 100 * (estimate.ratio - 1), 100 * (high - 1)
     inputs = history.inputs if history.inputs and history.inputs not in history.case else None
+    named = f"{history.model} {history_text.anchor(history)}"
     return JobLine(
-        key=hashlib.sha256(f"{history.model} {anchor(history)}".encode()).hexdigest()[:10],
+        key=hashlib.sha256(named.encode()).hexdigest()[:10],
         state=state,
         word=word,
         why=why,
@@ -270,7 +271,8 @@ def _links(job: OverviewJob, failed: RunRow | None) -> Iterator[tuple[str, str]]
         runs = urlencode({"run": (history.points[before].runs[-1], newest)}, doseq=True)
         yield f"/compare?{runs}", f"Compare with the {'level' if change else 'session'} before"
     yield f"/runs/{quote(newest)}", "Newest run"
-    yield f"/history?{urlencode({'model': history.model})}#{anchor(history)}", "History"
+    anchor = history_text.anchor(history)
+    yield f"/history?{urlencode({'model': history.model})}#{anchor}", "History"
     yield _runs_link(history.model)
 
 
@@ -288,7 +290,7 @@ def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[
     if gate is not None and gate[2]:
         return "look", "gate fails", f"gate {gate[0]}: {gate[1]}"
     if standing.kind == "perhaps" and change is not None:
-        why = open_sentence(history, change)
+        why = history_text.open_sentence(history, change)
         is_worse = change.is_worse
         return ("look", "perhaps slower", why) if is_worse else ("unknown", "perhaps faster", why)
     if standing.kind == "better" and change is not None:
@@ -304,10 +306,12 @@ def _state(job: OverviewJob, failed: RunRow | None, gate: Gate | None) -> tuple[
 
 
 def _words(history: JobHistory, change: LevelChange) -> str:
-    """Return a change, with the commits before and after it where one is known."""
+    """Return a change, its levels, and the commits before and after it where one is known."""
     commits = [history.points[at].commit for at in (change.at - 1, change.at)]
     names = " → ".join(one or "unknown" for one in commits)
-    return change_sentence(history, change) + (f": commit {names}" if any(commits) else "")
+    sentences = (history_text.change_sentence, history_text.levels_sentence)
+    texts = [sentence(history, change) for sentence in sentences]
+    return "; ".join(filter(None, (*texts, f"commit {names}" if any(commits) else None)))
 
 
 def _spark(history: JobHistory) -> Spark | None:

@@ -115,6 +115,11 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
     assert text.index("B is faster") < text.index("precision: fp32 → fp16 (I-MEANT)")
     command = "enginescope validate /m/net.onnx --on ort-cpu:fp16 --reference ort-cpu:fp32"
     assert printed.err.index(f"check the outputs: {command}") < printed.err.index("explain faster")
+    of = replace(job(), subject=Subject(name="net.onnx", kind="onnx", path="/m/new/net.onnx"))
+    stored(store, *(process(1.5, seed=at, job=of) for at in range(3)), tag="new")
+    assert main(["compare", "fp32", "new", "--across", "precision"]) == 0
+    command = "enginescope validate /m/new/net.onnx --on ort-cpu --reference /m/net.onnx"
+    assert f"check the outputs: {command}" in capsys.readouterr().err
 
 
 def test_verdicts_stand_before_the_plans(store, capsys) -> None:

@@ -187,7 +187,7 @@ def test_one_run_alone(store, capsys) -> None:
     assert main(["history", "alone", "--html", "h.html"]) == 0
     page = Path("h.html").read_text(encoding="utf-8")
     assert "On</strong> Xeon" in page
-    assert "W-FEW-SAMPLES in 1 of 1 newest run</td>" in page
+    assert "Warnings</strong> batch 1: W-FEW-SAMPLES in 1 of 1 newest run" in page
     shown = capsys.readouterr().out
     assert "1 run in 1 session, 2026-01-01;" in shown
     assert "•" not in shown  # a chart of one point says nothing

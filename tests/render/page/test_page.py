@@ -120,6 +120,8 @@ def test_figures_can_be_read_without_scripts_and_notices_are_one_line_that_opens
     page = page_of(measured_run(notices=notices))
     assert re.search(r"\d warnings?(, \d notes?)?: ", page.words)
     assert "message 4" in page.words
+    lacking = page_of(measured_run(profile=None, plan=None)).words
+    assert "Where not known: the run has no layer times" in lacking
 
 
 @pytest.mark.parametrize(

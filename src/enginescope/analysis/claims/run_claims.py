@@ -193,9 +193,10 @@ def _of_figures(latency: Summary) -> Iterator[Harm]:
         return
     medians, cv_pct = latency.mean_ms / latency.median_ms, latency.cv_pct or 0.0
     if medians > ROUGH_MEAN or cv_pct > ROUGH_CV_PCT:
+        mean = f"the mean is {format_significant(medians, 2)} × the median"
+        spread = f"the standard deviation is {format_significant(cv_pct, 2)} % of the mean"
         yield Harm(
-            message=f"the latencies spread widely: the mean is {format_significant(medians, 2)} × "
-            f"the median, the standard deviation {format_significant(cv_pct, 2)} % of the mean",
+            message=f"the latencies spread widely: {mean if medians > ROUGH_MEAN else spread}",
             is_fatal=medians > UNUSABLE_MEAN,
         )
 

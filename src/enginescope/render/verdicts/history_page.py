@@ -30,7 +30,7 @@ from enginescope.render.verdicts.verdict_phrases import title_of, value_text
 
 #: What brackets and bars of a session are.
 _ENDS = "lowest to highest run of a session; of a single run its 95 % CI"
-_JOB_HEADERS = ("job", "newest session", "change", "sessions", "warnings", "newest runs", "command")
+_JOB_HEADERS = ("job", "newest session", "change", "sessions", "newest runs", "command")
 
 
 def history_page(
@@ -105,6 +105,11 @@ def _part(
         answer=f"{title[:1].upper()}{title[1:]}",
         facts=(
             *stated(("on", " and ".join(places))),
+            *(
+                ("warnings", f"{history.case_name(job)}: {history.warnings_text(job)}")
+                for job in jobs
+                if any(job.warnings.values())
+            ),
             *(("open", f"{name}: {text}".replace("\n", "; ")) for name, text in doubts),
         ),
         tables=(*((changes,) if changes.rows else ()), table),
@@ -126,7 +131,6 @@ def _row(job: JobHistory, runs: Mapping[str, str], said: Sequence[str]) -> tuple
         history.level_text(job, newest),
         change,
         f"{len(job.points):,}",
-        history.warnings_text(job),
         Markup(" ").join(
             link(runs[run], run[:8]) if run in runs else run[:8] for run in newest.runs[-3:]
         ),

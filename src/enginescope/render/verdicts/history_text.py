@@ -204,8 +204,7 @@ def warnings_text(found: JobHistory) -> str:
     """Return ``W-STEAL in 1 of 4 newest runs``."""
     counts = Counter(chain.from_iterable(found.warnings.values())).most_common()
     told = ", ".join(f"{code} in {count}" for code, count in counts)
-    newest = counted(len(found.warnings), "newest run")
-    return f"{f'{told} of' if told else 'none in'} {newest}" if found.warnings else "not looked at"
+    return f"{told} of {counted(len(found.warnings), 'newest run')}"
 
 
 def level_text(found: JobHistory, point: HistoryPoint) -> str:

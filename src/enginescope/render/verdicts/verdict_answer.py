@@ -66,6 +66,7 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
             ),
         ),
         more_facts=(
+            *stated(*(("look", _worse_text(pair)) for pair in found.pairs)),
             *(
                 (
                     phrases.title_of(verdict.metric),
@@ -118,13 +119,31 @@ def verdict_table(pair: MeasuredPair) -> TextTable:
     )
 
 
+def _beyond(verdict: Verdict) -> str | None:
+    """Return where the interval is that leaves out all that does not matter: better or worse."""
+    interval, most = phrases.interval_of(verdict), 1 + verdict.threshold_pct / 100
+    if interval is None or (interval.low <= most and interval.high >= 1 / most):
+        return None
+    return "better" if (interval.low > most) is verdict.higher_is_better else "worse"
+
+
+def _worse_text(pair: MeasuredPair) -> str | None:
+    """Name the metrics that are not tested, and worse by more than what does not matter."""
+    worse = [one for one in pair.verdicts if not one.is_tested and _beyond(one) == "worse"]
+    names = (within_sentence(phrases.title_of(one.metric)) for one in worse)
+    texts = (
+        f"{name} {phrases.ratio_text(one.estimate)} × {pair.a}"
+        for name, one in zip(names, worse, strict=True)
+    )
+    most = pair.headline.threshold_pct
+    return f"interval worse by over {most:g} %, not tested: {', '.join(texts)}" if worse else None
+
+
 def _reason(verdict: Verdict, headline: Verdict) -> str:
     """Return the verdict's reason in words; of a metric that is not tested, why it is not."""
     if verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE or not _level(verdict):
         return reason_text(verdict.reason)
-    interval, most = phrases.interval_of(verdict), 1 + verdict.threshold_pct / 100
-    beyond = interval is not None and (interval.low > most or interval.high < 1 / most)
-    far = f"; the interval is beyond {verdict.threshold_pct:g} %" if beyond else ""
+    far = f"; the interval is beyond {verdict.threshold_pct:g} %" if _beyond(verdict) else ""
     return f"only {within_sentence(phrases.title_of(headline.metric))} is tested{far}"
 
 
