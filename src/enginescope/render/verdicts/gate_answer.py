@@ -116,7 +116,6 @@ def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
         ("baseline", report.baseline),
         ("current", "; ".join(differences)),
         ("on", report.place),
-        ("where", "not known: a gate compares no layers"),
         ("limits", limits),
         ("checked", checked_text(report)),
         ("evidence", levels_text(row.verdict for row in report.rows)),
