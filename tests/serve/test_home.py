@@ -135,6 +135,7 @@ def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_pat
             ("", "/?state=unknown", "3 jobs without a verdict"),
             ("bad", "/?state=unusable", "2 newest runs not usable"),
         ]
+        assert text.count(">newest run not usable</span>") == 2
         names = {model for model, _ in jobs(page_of(client, "/?state=unusable"))}
         assert names == {"busy.onnx", "also.onnx"}
         for run in store.rows():

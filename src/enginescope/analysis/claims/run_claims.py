@@ -196,7 +196,7 @@ def _of_figures(latency: Summary) -> Iterator[Harm]:
         mean = f"the mean is {format_significant(medians, 2)} × the median"
         spread = f"the standard deviation is {format_significant(cv_pct, 2)} % of the mean"
         yield Harm(
-            message=f"the latencies spread widely: {mean if medians > ROUGH_MEAN else spread}",
+            message=f"single latencies spread widely: {mean if medians > ROUGH_MEAN else spread}",
             is_fatal=medians > UNUSABLE_MEAN,
         )
 

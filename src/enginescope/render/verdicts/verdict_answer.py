@@ -127,7 +127,7 @@ def _beyond(verdict: Verdict) -> str | None:
     return "better" if (interval.low > most) is verdict.higher_is_better else "worse"
 
 
-def _worse_text(pair: MeasuredPair) -> str | None:
+def _worse_text(pair: MeasuredPair) -> str:
     """Name the metrics that are not tested, and worse by more than what does not matter."""
     worse = [one for one in pair.verdicts if not one.is_tested and _beyond(one) == "worse"]
     names = (within_sentence(phrases.title_of(one.metric)) for one in worse)
@@ -135,8 +135,8 @@ def _worse_text(pair: MeasuredPair) -> str | None:
         f"{name} {phrases.ratio_text(one.estimate)} × {pair.a}"
         for name, one in zip(names, worse, strict=True)
     )
-    most = pair.headline.threshold_pct
-    return f"interval worse by over {most:g} %, not tested: {', '.join(texts)}" if worse else None
+    most = f"worse by over {pair.headline.threshold_pct:g} %"
+    return f"interval {most}, not tested: {', '.join(texts)}" if worse else f"no interval is {most}"
 
 
 def _reason(verdict: Verdict, headline: Verdict) -> str:
