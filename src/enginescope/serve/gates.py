@@ -29,7 +29,11 @@ from enginescope.store.suite_folder import suite_named
 
 #: ``unknown``: there is no verdict, and the page says why.
 Level = Literal["passing", "failing", "inconclusive", "unknown"]
-_LEVELS: dict[str, Level] = {"passed": "passing", "failed": "failing"}
+_LEVELS: dict[str, Level] = {
+    "passed": "passing",
+    "inconclusive": "inconclusive",
+    "failed": "failing",
+}
 #: White on these has a contrast of 4.5 or more.
 _COLORS: dict[Level, str] = {
     "passing": "#15803d",
@@ -131,7 +135,7 @@ class KeptGates:
             report = gate_runs(request, collector)
         except EnginescopeError as error:
             failure = error
-        level = "unknown" if report is None else _LEVELS.get(report.result, "inconclusive")
+        level = "unknown" if report is None else _LEVELS[report.result]
         warnings = tuple(dict.fromkeys(collector.warnings))
         at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         return GateResult(level=level, report=report, error=failure, warnings=warnings, at=at)

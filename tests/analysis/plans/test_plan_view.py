@@ -1,11 +1,9 @@
 import pytest
 
-from enginescope.analysis import frames
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.plans.plan_view import ORDERS, Exploration, PlanView, explore, ordered
 from enginescope.analysis.roofline.roofline import GpuLimits
-from enginescope.core import optional
-from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.rules.view import LintInput, LintView
@@ -188,20 +186,3 @@ def test_orders_put_what_is_not_known_last_and_a_missing_profile_is_an_error() -
     found = explore("net", TEN, plans.profile(("stranger", 9.0)))
     assert names_by(found, "footprint")[-1] == "stranger"
     assert names_by(explore("n", None, plans.profile(("a", 1.0))), "weights") == ["a"]
-
-
-@pytest.mark.parametrize("make", [frames.to_pandas, frames.to_polars, frames.to_arrow])
-def test_without_the_extra_it_says_what_to_install(monkeypatch, make) -> None:
-    def absent(name: str) -> None:
-        raise ModuleNotFoundError(name, name=name)
-
-    monkeypatch.setattr(optional.importlib, "import_module", absent)
-    with pytest.raises(MissingDependencyError) as caught:
-        make({"a": [1]})
-    assert caught.value.hint == "pip install 'enginescope[frames]'"
-
-
-def test_a_late_float_does_not_become_an_integer() -> None:
-    pytest.importorskip("polars")
-    values = [None] * 300 + [0.5]
-    assert frames.to_polars({"a": values})["a"].to_list() == values

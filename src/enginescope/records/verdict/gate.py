@@ -30,11 +30,25 @@ class GateOutcome(Enum):
 
 #: Outcomes that fail a gate whatever its policy.
 FAILING = frozenset(
-    map(GateOutcome, ("regression", "new failure", "lost coverage", "incomparable", "unstable"))
+    {
+        GateOutcome.REGRESSION,
+        GateOutcome.NEW_FAILURE,
+        GateOutcome.LOST,
+        GateOutcome.INCOMPARABLE,
+        GateOutcome.UNSTABLE,
+    }
 )
-_BOTH_SIDES = ("regression", "unstable", "inconclusive", "fixed", "improvement", "no regression")
 #: Outcomes for which both sides were there.
-COMPARED = frozenset(map(GateOutcome, _BOTH_SIDES))
+COMPARED = frozenset(
+    {
+        GateOutcome.REGRESSION,
+        GateOutcome.UNSTABLE,
+        GateOutcome.INCONCLUSIVE,
+        GateOutcome.FIXED,
+        GateOutcome.IMPROVEMENT,
+        GateOutcome.NO_REGRESSION,
+    }
+)
 #: ``fail``: an inconclusive result does not pass. ``pass``: it does.
 InconclusivePolicy = Literal["fail", "pass"]
 #: ``measure``: as ``fail``, after inconclusive jobs were measured again.
