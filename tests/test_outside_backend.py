@@ -86,9 +86,9 @@ def verb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     points = {"backend": {"nodes": "outside_nodes:Backend", "broken": "no_such_module:Backend"}}
     site = write_package(home / "site", {"outside_nodes": BACKEND}, points)
 
-    def run(*arguments: object, code: int = 0) -> Any:
+    def run(*arguments: object, codes: tuple[int, ...] = (0,)) -> Any:
         ended = called(*arguments, "--json")
-        assert ended.returncode == code, ended.stderr
+        assert ended.returncode in codes, ended.stderr
         return json.loads(ended.stdout)
 
     run.home = home
@@ -157,7 +157,8 @@ def test_a_suite_measures_and_checks_it(verb: Run, transformer: Path) -> None:
 def test_upgrade_compares_two_stacks_that_have_it(verb: Run, transformer: Path) -> None:
     few = ("--samples", "1", "--rounds", "8", *QUICK)
     python = verb.home / "bin" / "python"
-    found = verb("upgrade", transformer, "--on", "nodes", "--old", python, *few, code=1)
+    # three iterations a round decide nothing on most machines, and anything on a busy one
+    found = verb("upgrade", transformer, "--on", "nodes", "--old", python, *few, codes=(0, 1))
     (model,) = found["report"]["models"]
     rows = {row["metric"]: row for row in model["rows"]}
     assert (rows["outputs"]["kind"], rows["outputs"]["reason"]) == ("safe", "identical")
