@@ -107,7 +107,8 @@ def test_runs_are_marked_as_their_own_pages_are(tmp_path) -> None:
             own = client.get(f"/runs/run{count}").text
             codes = re.findall(r"\((W-[A-Z-]+)\)", marked[1])
             more = f" + {len(codes) - 1}" if len(codes) > 1 else ""
-            assert marked[2] == (f"<code>{codes[0]}</code>{more}" if codes else "—")
+            said = re.split(r"(?<=\)); ", marked[1])[0]
+            assert marked[2] == (f'<span class="says">{said}</span>{more}' if codes else "—")
             assert ("W-FEW-SAMPLES" in codes) is (count == 12)
             assert all(f"<code>{code}</code>" in own for code in codes)
 

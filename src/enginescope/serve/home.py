@@ -37,7 +37,7 @@ _LINES = 100
 _STATES = {"look": "needs a look", "better": "faster", "unknown": "without a verdict"}
 _STATES |= {"same": "unchanged", "unusable": "newest run not usable"}
 #: Ends of the axis of changes, in percent: at least, and at most.
-_LEAST_PCT, _MOST_PCT = 5.0, 20.0
+_LEAST_PCT, _MOST_PCT = 5.0, 100.0
 #: Size of the axis and of a sparkline, in px, and the smallest range that fills one, as a share.
 _WIDTH, _HEIGHT, _EDGE = 110.0, 22.0, 4.0
 _LEAST_RANGE = 0.04

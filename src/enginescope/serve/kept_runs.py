@@ -155,7 +155,6 @@ class Warnings(Record, frozen=True, kw_only=True):
     """
 
     texts: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
     is_unstable: bool = False
     half_width_pct: float | None = None
 
@@ -165,7 +164,7 @@ def warnings_of(notices: Iterable[Notice]) -> Warnings:
     found = {one.code: one for one in notices if one.level == "warning"}
     texts = tuple(f"{one.message} ({code})" for code, one in found.items())
     unstable = any(map(is_unstable, found.values()))
-    return Warnings(texts=texts, codes=(*found,), is_unstable=unstable)
+    return Warnings(texts=texts, is_unstable=unstable)
 
 
 class KeptWarnings:
@@ -187,9 +186,7 @@ class KeptWarnings:
                 width_pct = interval.half_width_pct if interval else None
                 self._known[row] = replace(warnings_of(view.notices), half_width_pct=width_pct)
             except (FormatError, StoreError) as error:
-                broken[row.id] = Warnings(
-                    texts=(f"{error} (W-BROKEN-RUN)",), codes=("W-BROKEN-RUN",), is_unstable=True
-                )
+                broken[row.id] = Warnings(texts=(f"{error} (W-BROKEN-RUN)",), is_unstable=True)
         while len(self._known) > _MOST_WARNED:
             self._known.popitem(last=False)
         return broken | {row.id: self._known[row] for row in rows if row in self._known}

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from enginescope._version import __version__
+from enginescope.analysis.claims.run_claims import ROUGH_PCT
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
@@ -237,6 +238,7 @@ def runs(request: Request) -> Response:
         warnings=warnings,
         unread=[row for row in lines if row.id not in warnings],
         median_of=_median,
+        rough_pct=ROUGH_PCT,
         picked=picked,
         away=[run for run in picked if run not in {row.id for row in lines}],
         sorts={name: _sort_link(query, orders) for name, orders in _SORTS.items()},

@@ -255,12 +255,12 @@ def test_channels_are_named_by_runs_and_errors_beside_the_noise_or_the_scale() -
     far = "RMSE is 20 × that of honest FP16, at most 5.0 × wanted: 4"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.2, FP16) == far
     # the resolution decides the limit, not the noise
-    tiny = "RMSE is 0.5 of the reference's scale, at most 0.125 wanted"
+    tiny = "RMSE is 0.5 of the reference's spread, at most 0.125 wanted"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 1e-6, FP16) == tiny
-    text = "RMSE is 0.5 of the reference's scale, at most 0.25 wanted"
+    text = "RMSE is 0.5 of the reference's spread, at most 0.25 wanted"
     assert _ratio("RMSE", 4.0, 2.0, 8.0, 3.9, FP16) == text
     assert _ratio("RMSE", 4.0, 1.0, 0.0, 0.0, FP16) == "RMSE is 4 where the reference is 0"
-    wanted = "RMSE is 0.5 of the reference's scale, at most 0.125 wanted"
+    wanted = "RMSE is 0.5 of the reference's spread, at most 0.125 wanted"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.0, FP16) == wanted
     digits = {0.5: "0.5", 0.9999: "0.9999", 0.99: "0.99", 1.0: "1", 1234.5: "1.23e+03"}
     assert {value: _digits(value) for value in digits} == digits

@@ -52,7 +52,7 @@ def test_a_channel_is_judged_by_its_own_noise_up_to_the_ceiling() -> None:
     assert codes(found) == {"channel-error"}
     (reason,) = found.outputs[0].reasons
     assert reason.evidence["channels"] == [2]
-    assert "of the reference's scale" in reason.message  # the resolution is the limit here
+    assert "of the reference's spread" in reason.message  # the resolution is the limit here
     assert "on channel 2 of axis 1" in reason.message
     noisy = np.where(np.arange(6)[:, None, None] == 4, 0.1, SIZES)
     assert "channel-error" in codes(judged(off_by(noisy, 2), None))

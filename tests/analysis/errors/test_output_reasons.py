@@ -33,9 +33,11 @@ def test_a_peak_is_a_part_of_the_spread_and_names_its_sample_and_index() -> None
     """FP16 allows an RMSE of 1 % of the spread, and 25 % and its resolution for one element."""
     found = side([wave(100)], [wave(100) + 0.5], "fp16")
     error, peak = reason(found, "error"), reason(found, "peak")
-    assert error.message == "RMSE is 0.5 of the reference's scale, at most 0.01 wanted"
+    assert error.message == "RMSE is 0.5 of the reference's spread, at most 0.01 wanted"
     assert error.evidence == pytest.approx({"value": 0.5, "limit": 0.01, "scale": 1.0})
-    text = "largest error is 0.5 of the reference's scale, at most 0.252 wanted, at [0] of sample 0"
+    text = (
+        "largest error is 0.5 of the reference's spread, at most 0.252 wanted, at [0] of sample 0"
+    )
     assert (peak.message, peak.evidence["limit"]) == (text, pytest.approx(0.252))
     reference = [wave(4000).reshape(2, 2000) for _ in range(3)]
     candidate = [values.copy() for values in reference]
@@ -61,7 +63,9 @@ def test_an_error_beyond_the_noise_is_a_multiple_of_the_noise() -> None:
         "RMSE is 391 × that of honest FP16, at most 8.0 × wanted: 0.9"
     )
     assert reason(found, "error").evidence["limit"] == pytest.approx(8 * 1.03 * usual)
-    text = "largest error is 0.9 of the reference's scale, at most 0.802 wanted, at [0] of sample 0"
+    text = (
+        "largest error is 0.9 of the reference's spread, at most 0.802 wanted, at [0] of sample 0"
+    )
     assert reason(found, "peak").message == text
 
 
@@ -73,7 +77,8 @@ def test_channels_beyond_their_limits_are_named_with_the_worst() -> None:
     rmse = float(np.sqrt((0.1**2 + 0.8**2) / 2))
     where = "on channels 1–2 of axis 1 (worst of 2: 2)"
     assert (
-        error.message == f"RMSE is {rmse:.3g} of the reference's scale, at most 0.05 wanted {where}"
+        error.message
+        == f"RMSE is {rmse:.3g} of the reference's spread, at most 0.05 wanted {where}"
     )
     evidence = {"axis": 1, "channels": [1, 2], "count": 2, "worst": 2, "sample": 1}
     figures = {"value": rmse, "limit": 0.05, "scale": 1.0}
@@ -81,7 +86,7 @@ def test_channels_beyond_their_limits_are_named_with_the_worst() -> None:
     # 25 % of the scale, 15 % more for 400 elements, and the resolution
     assert peak.evidence["limit"] == pytest.approx(0.25 * 1.15 + 0.002)
     assert peak.evidence["value"] == pytest.approx(0.8)
-    text = f"largest error is 0.8 of the reference's scale, at most 0.289 wanted {where}"
+    text = f"largest error is 0.8 of the reference's spread, at most 0.289 wanted {where}"
     assert peak.message == text
     found = side([values], [values + np.array([0.0, 0.0, 0.8])], "fp16")
     assert reason(found, "channel-error").message.endswith("wanted on channel 2 of axis 1")
@@ -96,9 +101,8 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     found = side([values], [values + np.array([0.0, 0.0, 0.4])], "fp16", [rounded])
     text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text
-    text = (
-        "largest error is 0.4 of the reference's scale, at most 0.289 wanted on channel 2 of axis 1"
-    )
+    text = "largest error is 0.4 of the reference's spread, at most 0.289 wanted on channel 2 of "
+    text += "axis 1"
     assert reason(found, "channel-peak").message == text
 
 

@@ -27,8 +27,8 @@ def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
     assert main(["history", "net.onnx"]) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
-    title = "latency of net.onnx · ort-cpu · batch 1: 4.407 ms (4.405 … 4.408); 1 change of"
-    assert lines[:2] == [title, "level, +9.9 % (worse) on 2026-01-13"]
+    title = "latency of net.onnx · ort-cpu · batch 1: newest 4.407 ms (95 % CI 4.405 …"
+    assert lines[:2] == [title, "4.408); 1 change of level, +9.9 % (worse) on 2026-01-13"]
     assert max(map(len, lines)) <= 80
     assert shown.count("•") >= 15
     assert next(line for line in lines if "└─" in line).count("A") == 1
@@ -61,7 +61,7 @@ def test_a_change_that_is_not_sure_is_the_headline_with_what_changed(store, caps
     assert "no change of level" not in shown
     assert "TensorRT 10.3.0 → 10.4.0 " in shown
     page = Path("h.html").read_text(encoding="utf-8")
-    assert re.search(rf"batch 1: \S+ ms \([^)]+\); {re.escape(said[1])}ions</h1>", page)
+    assert re.search(rf"batch 1: newest \S+ ms \([^)]+\); {re.escape(said[1])}ions</h1>", page)
     assert "inconclusive after 2 sessions; TensorRT 10.3.0 → 10.4.0" in page
     for run in over_days([4.0] * 8, of=job("open.onnx", spec="trt")):
         store.save(run)
@@ -126,8 +126,8 @@ def test_files(store, capsys) -> None:
     assert Path("h.png").read_bytes().startswith(b"\x89PNG")
     text = Path("h.html").read_text(encoding="utf-8")
     change = "1 change of level, +9.9 % (worse) on 2026-01-13"
-    title = f"Latency of net.onnx · ort-cpu · batch 1: 4.407 ms (4.405 … 4.408); {change}"
-    assert f"<h1>{title}</h1>" in text
+    newest = "newest 4.407 ms (95 % CI 4.405 … 4.408)"
+    assert f"<h1>Latency of net.onnx · ort-cpu · batch 1: {newest}; {change}</h1>" in text
     assert text.count(change) == 1  # the picture has another title than the page
     assert re.search(r"<h[23]>Latency of each session</h[23]>", text)
     assert "TensorRT 10.3.0 → 10.4.0" in text
@@ -187,10 +187,10 @@ def test_one_run_alone(store, capsys) -> None:
     assert main(["history", "alone", "--html", "h.html"]) == 0
     page = Path("h.html").read_text(encoding="utf-8")
     assert "On</strong> Xeon" in page
-    assert "Warnings</strong> batch 1: W-FEW-SAMPLES in 1 of 1 newest run" in page
+    assert "samples; measure at least 100 (W-FEW-SAMPLES) in 1 of 1 newest run" in page
     shown = capsys.readouterr().out
     assert "1 run in 1 session, 2026-01-01;" in shown
     assert "•" not in shown  # a chart of one point says nothing
     assert re.search(r"newest session\s+(3.9|4.0)\d+ ms", shown)
     assert "no change" not in shown
-    assert re.search(r"warnings\s+W-FEW-SAMPLES in 1 of 1 newest run", shown)
+    assert re.search(r"warnings +\d+ samples; .*100\s+\(W-FEW-SAMPLES\) in 1 of 1 newest", shown)

@@ -99,7 +99,7 @@ def test_it_says_the_verdict_and_what_explains_it() -> None:
     assert sides.answer.startswith("B is slower: 1.05")
     assert sides.chart.key == "sides_hist"
     assert any("n 2,400" in text for text in sides.conditions)
-    assert sides.lines == ("A: side A · B: side B",)
+    assert sides.lines == ("A side A: 1.983 ms · B side B: 2.082 ms",)
 
 
 def test_words_stay_inside_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:

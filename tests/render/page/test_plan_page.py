@@ -55,7 +55,7 @@ def story():
 def test_the_first_screen_is_about_layers_not_about_latency() -> None:
     page = page_of(plan_run())
     assert page.headings[0].startswith("resnet18 · plan")
-    for expected in ("NVIDIA H200", "0.7000 ms", "layer times, sum", " % of the layers' time "):
+    for expected in ("NVIDIA H200", "0.7000 ms", "layer times, sum", " % of the layers' time"):
         assert expected in page.words, expected
     for left_out in ("this run has no samples", "Distribution and series", "Percentiles"):
         assert left_out not in page.words, left_out

@@ -15,7 +15,12 @@ from enginescope.render.base.phrases import format_us, layer_sum_note
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject, first_numbers
-from enginescope.render.sections.first_screen import first_screen, icicle_data, next_steps
+from enginescope.render.sections.first_screen import (
+    first_screen,
+    icicle_data,
+    next_steps,
+    where_text,
+)
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.card_plans import TIMES, profile_of, small_plan
 from tests.conftest import DATA
@@ -118,6 +123,27 @@ def test_without_limits_or_times_nothing_is_ranked() -> None:
     figures = first_numbers(subject)
     assert figures.main.value == "not known"
     assert [one.label for one in figures.beside] == ["weights", "least time", "known fixes"]
+
+
+def test_where_the_time_goes_is_told_by_parts_and_the_slowest_layer(recorded) -> None:
+    groups = icicle_data(recorded)
+    inside = {
+        name: sum(recorded.layers[at].time_ms or 0.0 for at in groups["rows"][start:stop])
+        for name, parent, start, stop in zip(
+            *(groups[key] for key in ("names", "parents", "starts", "stops")), strict=True
+        )
+        if parent == 0
+    }
+    slowest = max(recorded.layers, key=lambda layer: layer.time_ms or 0.0)
+    text = where_text(recorded, groups)
+    parts, _, last = text.partition(" of the layers' time; slowest layer: ")
+    sum_ms = recorded.view.layer_sum.sum_ms
+    share = f" {100 * max(inside.values()) / sum_ms:.2g} %"
+    assert parts.split(", ")[0] == max(inside, key=inside.__getitem__) + share
+    assert len(parts.split(", ")) == 3
+    assert last.endswith(f" {100 * slowest.time_ms / sum_ms:.2g} %")
+    untimed = small(timed=False)
+    assert where_text(untimed, icicle_data(untimed)) is None
 
 
 def test_the_four_numbers_and_the_means_of_a_profile(recorded) -> None:

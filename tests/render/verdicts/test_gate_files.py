@@ -28,6 +28,7 @@ from enginescope.render.verdicts.gate_answer import (
     gate_rows,
     gate_sarif,
     scope_facts,
+    values_of,
 )
 from tests.analysis.gated_runs import crashed, job, process, processes
 
@@ -257,11 +258,16 @@ def test_what_all_jobs_differ_in_stands_below_the_answer_and_in_no_row() -> None
     (row,) = found.rows
     answered = gate_answer(replace(found, rows=(replace(row, notices=(meant, load)),)))
     facts = dict(answered.facts)
-    assert facts["current"] == "differs from the baseline in precision: default → fp16"
+    baseline, current = values_of(row)
+    assert facts["baseline"].endswith(f": {baseline}")
+    differs = "differs from the baseline in precision: default → fp16"
+    assert facts["current"] == f"{current}; {differs}"
     assert load in answered.notices
     assert "W-LOAD" not in answered.tables[0].rows[0][-1] + answered.screen[0].rows[0][1]
     page = written_page(answered).decode()
-    assert page.index("<strong>Current</strong> differs") < page.index('class="warning"')
+    assert page.index(f"<strong>Current</strong> {current}; differs") < page.index(
+        'class="warning"'
+    )
     assert page.index('class="warning"') < page.index("chart-gate_changes")
     two = passed(count=2)
     first, second = two.rows

@@ -46,7 +46,9 @@ def test_the_newest_figure_and_the_noise_are_said_and_drawn() -> None:
     """The axis of 0.9 % made noise look like jumps beside `no change of level`."""
     (found,) = histories(over_days([4.0] * 6))
     newest, values = found.points[-1], [point.value for point in found.points]
-    assert f" batch 1: {newest.value:.3f} ms (" in title_text(found)
+    assert f" batch 1: newest {newest.value:.3f} ms (95 % CI {newest.lowest:.3f} … " in title_text(
+        found
+    )
     spread = 100 * (max(values) / min(values) - 1)
     assert f"; sessions lie within {spread:.2g} %; changes of 2 % or less" in span_text(found)
     chart = history_chart([found])

@@ -280,8 +280,8 @@ def test_options_that_all_sides_have_are_said_once(width, is_whole) -> None:
     ]
     text = screen_of(compare_sides(sides), width, is_whole=is_whole)
     assert text.startswith("B is slower: 1.050")
-    assert "  A          depth_anything_small.onnx · trt\n" in text
-    assert "  B          depth_anything_small.onnx · trt fp16\n" in text
+    assert "  A          depth_anything_small.onnx · trt: 1.983 ms\n" in text
+    assert "  B          depth_anything_small.onnx · trt fp16: 2.082 ms\n" in text
     assert text.count("tactic_sources=") == 1
     assert "  sides      options of all:" in text
 

@@ -266,7 +266,7 @@ def _ratio(
     if not scale:
         return f"{what} is {_digits(value)} where the reference is 0"
     part, most = value / scale, limit / scale
-    return f"{what} is {_digits(part)} of the reference's scale, at most {_digits(most)} wanted"
+    return f"{what} is {_digits(part)} of the reference's spread, at most {_digits(most)} wanted"
 
 
 def is_negligible(found: ElementErrors, row: Tolerance, *, places: bool = False) -> bool:

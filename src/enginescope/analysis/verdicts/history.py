@@ -17,6 +17,7 @@ from enginescope.analysis.verdicts.evidence_levels import is_printed_only
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.change_points import change_points, newest_against_level
 from enginescope.judge.comparison.ratio import decide
+from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.describe import median
@@ -229,21 +230,17 @@ def histories_of(
 
 def with_warnings(
     found: Sequence[history.JobHistory],
-    codes_of: Callable[[Sequence[str]], dict[str, tuple[str, ...]]],
+    warnings_of: Callable[[Sequence[str]], dict[str, tuple[Notice, ...]]],
 ) -> tuple[history.JobHistory, ...]:
     """Return the series, the first `_WARNED_JOBS` with the warnings about their newest runs.
 
     Args:
-        codes_of: Returns by their ids the codes of the warnings about runs.
+        warnings_of: Returns by their ids the warnings about runs.
     """
-    warned = [
-        replace(
-            job,
-            warnings=codes_of([run for point in job.points for run in point.runs][-_WARNED_RUNS:]),
-        )
-        for job in found[:_WARNED_JOBS]
-    ]
-    return (*warned, *found[_WARNED_JOBS:])
+    warned, rest = found[:_WARNED_JOBS], found[_WARNED_JOBS:]
+    runs = ([run for point in job.points for run in point.runs] for job in warned)
+    told = (warnings_of(every[-_WARNED_RUNS:]) for every in runs)
+    return (*(replace(job, warnings=said) for job, said in zip(warned, told, strict=True)), *rest)
 
 
 def is_of_one_question(run: Run) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from enginescope.core.record import Record, Result
+from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import EvidenceLevel, RatioEstimate
 
 
@@ -86,8 +87,7 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
         failed: Runs of the job that have no figure because they failed.
         evidence: What the verdicts on its levels rest on.
         command: The command line that made the newest run.
-        warnings: Codes of the warnings about each of the newest runs, by its id; empty: not
-            looked at.
+        warnings: Those about each of the newest runs, by its id; empty: not looked at.
     """
 
     label: str
@@ -106,7 +106,7 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     failed: int = 0
     evidence: EvidenceLevel | None = None
     command: str | None = None
-    warnings: dict[str, tuple[str, ...]] = {}
+    warnings: dict[str, tuple[Notice, ...]] = {}
 
     @property
     def sure(self) -> tuple[LevelChange, ...]:

@@ -114,7 +114,7 @@ def compare_slide(
     answered = compare_answer(
         found, compare_tables.Chosen(threshold_pct=threshold_pct), measured=measured
     )
-    sides = (f"{name}: {text}" for name, text in answered.facts if name in ascii_uppercase)
+    sides = (f"{name} {text}" for name, text in answered.facts if name in ascii_uppercase)
     further = (text for name, text in answered.facts if name in ("verdict", "against A"))
     conditions = (text for name, text in answered.facts if name in ("on", "samples", "evidence"))
     drawn = [*waterfalls(found), *answered.charts]

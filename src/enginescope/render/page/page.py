@@ -46,6 +46,7 @@ class PageRun(Record, frozen=True, kw_only=True):
         steps: What to do next.
         changes: Those that may save most after the first.
         look: The layers of the first screen; ``None`` for a run without layers.
+        where: What takes most of the layers' time; ``None`` without times.
         picture: The latencies of a run without layer times.
     """
 
@@ -58,6 +59,7 @@ class PageRun(Record, frozen=True, kw_only=True):
     steps: tuple[tuple[str, str, str], ...]
     changes: tuple[str, ...]
     look: first_screen.FirstScreen | None
+    where: str | None
     icicle: dict[str, Any] | None
     picture: Chart | None
     tabs: tuple[Tab, ...]
@@ -135,6 +137,7 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
     built = subject.tensorrt_version if run.origin == "imported" else None
     made = (place, f"TensorRT {built}") if built else (place,)
     about = (*made, *known(options_line(run)), f"run {view.id}", made_text(run), run.origin)
+    icicle = first_screen.icicle_data(subject)
     return PageRun(
         view=view,
         is_measured=is_measured,
@@ -145,7 +148,8 @@ def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
         steps=first_screen.next_steps(subject),
         changes=first_changes(subject.findings, 3)[1:],
         look=first_screen.first_screen(subject),
-        icicle=first_screen.icicle_data(subject),
+        where=first_screen.where_text(subject, icicle) if icicle else None,
+        icicle=icicle,
         picture=latency_distribution(view) if is_measured and view.layer_sum is None else None,
         tabs=tabs_of(subject),
     )

@@ -1,6 +1,9 @@
 """What the first screen shows of layers: their time, where to look, and what the rules found."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any
 
 from enginescope.analysis.graph.folding.levels import icicle
@@ -137,9 +140,6 @@ def _look_rows(
     def part(ms: float | None) -> float | None:
         return None if ms is None else round(min(100.0, 100 * ms / longest_ms), 2)
 
-    def share(ms: float | None, sum_ms: float | None) -> str:
-        return f"{format_significant(100 * ms / sum_ms, 2)} %" if ms is not None and sum_ms else ""
-
     names, whole = shorten_apart([row.name for row in rows], 44), subject.view.layer_sum
     made = []
     for place, row, roof, name in zip(places, rows, roofs, names, strict=True):
@@ -157,8 +157,8 @@ def _look_rows(
                 short=name,
                 time=format_us(row.time_ms),
                 raw=None if row.raw_ms is None else format_us(row.raw_ms),
-                share=share(row.time_ms, whole.sum_ms if whole else None),
-                raw_share=share(row.raw_ms, whole.raw_ms if whole else None),
+                share=_share(row.time_ms, whole.sum_ms if whole else None),
+                raw_share=_share(row.raw_ms, whole.raw_ms if whole else None),
                 time_pct=part(row.time_ms) or 0.0,
                 raw_pct=part(row.raw_ms),
                 floor_pct=part(roof.attainable_ms) if roof else None,
@@ -170,6 +170,39 @@ def _look_rows(
             )
         )
     return tuple(made)
+
+
+def _share(ms: float | None, sum_ms: float | None) -> str:
+    return f"{format_significant(100 * ms / sum_ms, 2)} %" if ms is not None and sum_ms else ""
+
+
+def where_text(subject: PageSubject, groups: Mapping[str, Any]) -> str | None:
+    """Return ``layer4 29 %, layer3 21 %, layer2 16 %; slowest layer: conv2 8.9 %``, with what of.
+
+    Args:
+        groups: `icicle_data`.
+
+    Returns:
+        The parts of the whole that take most; ``None`` without times.
+    """
+    layers, parts = [subject.layers[at] for at in groups["rows"]], defaultdict[str, float](float)
+    times, names = [layer.time_ms or 0.0 for layer in layers], [layer.name for layer in layers]
+    slowest = max(zip(times, names, strict=True), default=(0.0, ""))[::-1]
+    whole = subject.view.layer_sum
+    if whole is None or not slowest[1]:
+        return None
+    spans = zip(groups["names"], groups["parents"], groups["starts"], groups["stops"], strict=True)
+    for name, parent, start, stop in spans:
+        if parent == 0:
+            names[start:stop] = [name] * (stop - start)
+    for name, ms in zip(names, times, strict=True):
+        parts[name] += ms
+    most = nlargest(3, parts.items(), key=itemgetter(1))
+    told = most if slowest in most else [*most, slowest]
+    short = shorten_apart([name for name, _ in told], 44)
+    each = [f"{name} {_share(ms, whole.sum_ms)}" for name, (_, ms) in zip(short, told, strict=True)]
+    last = f"; slowest layer: {each[-1]}" if len(told) > len(most) else ""
+    return f"{', '.join(each[: len(most)])} of the layers' time{last}"
 
 
 def icicle_data(subject: PageSubject) -> dict[str, Any] | None:

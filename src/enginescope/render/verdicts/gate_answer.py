@@ -112,9 +112,11 @@ def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     every = report.terms.limits
     limits = ", ".join(f"{metric_words(one.metric)} {one.regression_pct:g} %" for one in every)
     differences = (text.removeprefix("the current side ") for text in common_differences(report))
+    compared = [row for row in report.rows if row.verdict is not None]
+    before, after = values_of(compared[0]) if len(compared) == 1 else ("", "")
     return stated(
-        ("baseline", report.baseline),
-        ("current", "; ".join(differences)),
+        ("baseline", ": ".join(filter(None, (report.baseline, before)))),
+        ("current", "; ".join(filter(None, (after, *differences)))),
         ("on", report.place),
         ("limits", limits),
         ("checked", checked_text(report)),

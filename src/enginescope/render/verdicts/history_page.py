@@ -28,8 +28,6 @@ from enginescope.render.html.images import (
 from enginescope.render.verdicts import history_text as history
 from enginescope.render.verdicts.verdict_phrases import title_of, value_text
 
-#: What brackets and bars of a session are.
-_ENDS = "lowest to highest run of a session; of a single run its 95 % CI"
 _JOB_HEADERS = ("job", "newest session", "change", "sessions", "newest runs", "command")
 
 
@@ -88,7 +86,6 @@ def _part(
         title="Jobs",
         headers=_JOB_HEADERS,
         rows=tuple(_row(job, runs, said) for job in jobs),
-        note=f"in brackets: {_ENDS}",
         numbers=_JOB_HEADERS[1:4],
         below=_JOB_HEADERS[-1],
     )
@@ -171,7 +168,8 @@ def history_chart(
         title=title or history.title_text(*jobs),
         subtitle=(
             *((history.span_text(jobs[0]),) if len(jobs) == 1 else ()),
-            f"Bars: {_ENDS}" + ("; band: changes that do not count" if len(jobs) == 1 else ""),
+            "Bars: lowest to highest run of a session; of a single run its 95 % CI"
+            + ("; band: changes that do not count" if len(jobs) == 1 else ""),
         ),
         spec=zoomable(_layers(jobs)),
         table=_chart_table(jobs),

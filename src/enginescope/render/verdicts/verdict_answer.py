@@ -40,7 +40,12 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
     ranks = ranking_sentence(found)
     first, *others = [*([ranks] if ranks else []), *map(phrases.headline_sentence, found.pairs)]
     apart = told_apart([side.name for side in found.sides])
-    labels = (side.label for side in found.sides)
+    heads = [pair.headline for pair in found.pairs]
+    figures = [(heads[0].metric, heads[0].a), *((one.metric, one.b) for one in heads)]
+    sides = (
+        (side.label, f"{printable(name)}: {phrases.value_text(*figure)}")
+        for side, name, figure in zip(found.sides, apart.labels, figures, strict=True)
+    )
     counts = (
         phrases.counts_text(side, found.pairs[max(0, at - 1)], is_base=at == 0)
         for at, side in enumerate(found.sides)
@@ -54,7 +59,7 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
         report=found,
         answer=first,
         facts=(
-            *zip(labels, map(printable, apart.labels), strict=True),
+            *sides,
             *stated(("sides", apart.shared)),
             *(("verdict", sentence) for sentence in others),
             *place_facts(found),

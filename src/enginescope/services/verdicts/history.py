@@ -11,6 +11,7 @@ from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.analysis.verdicts.history import histories, with_warnings
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.history import JobHistory
 from enginescope.services.observer import PlanObserver
@@ -66,13 +67,11 @@ def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHist
         )
     known = {run.id: run for run in runs}
 
-    def codes_of(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def warnings_of(ids: Sequence[str]) -> dict[str, tuple[Notice, ...]]:
         every = ((run, RunView(known[run]).notices) for run in ids)
-        return {
-            run: (*{one.code: 0 for one in said if one.level == "warning"},) for run, said in every
-        }
+        return {run: tuple(one for one in said if one.level == "warning") for run, said in every}
 
-    return with_warnings(found, codes_of)
+    return with_warnings(found, warnings_of)
 
 
 def history(
