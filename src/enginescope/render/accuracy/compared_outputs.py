@@ -231,8 +231,7 @@ def _map(values: TensorValues) -> Any | None:
     while array.ndim > 3:
         array = array[0]
     if array.ndim == 3:
-        last = array.shape[2] in (3, 4)
-        planes = np.moveaxis(array, 2, 0) if last else array
+        planes = np.moveaxis(array, 2, 0) if array.shape[2] in (3, 4) else array
         with np.errstate(invalid="ignore"):
             array = planes.mean(axis=0) if len(planes) in (3, 4) else planes[0]
     if min(array.shape) < _LEAST:

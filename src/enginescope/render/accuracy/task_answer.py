@@ -199,8 +199,7 @@ def _scatter(report: TaskReport) -> bool:
     """Whether samples have figures between none and all of it, which is worth drawing."""
     name = report.metrics[0].name
     values = {sample.score.values.get(name) for side in report.sides for sample in side.samples}
-    known = {value for value in values if value is not None and math.isfinite(value)}
-    return len(known) > 2
+    return len({value for value in values if value is not None and math.isfinite(value)}) > 2
 
 
 def task_data(report: TaskReport) -> dict[str, Any]:

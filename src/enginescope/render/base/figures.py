@@ -320,8 +320,7 @@ def run_steps(view: RunView, store: object = None) -> tuple[tuple[str, str], ...
         when = " when the machine is idle" if is_busy else ""
         return ((f"measure again{when}", command),)
     place = ("--store", str(store)) if store else ()
-    words = ("enginescope", "compare", *place, view.id[:8], "OTHER")
-    after = ((COMPARE, shlex.join(words)),)
+    after = ((COMPARE, shlex.join(("enginescope", "compare", *place, view.id[:8], "OTHER"))),)
     if job.layer_profile or view.layer_sum is not None:
         return after
     batch = () if job.workload.batch is None else ("--batch", str(job.workload.batch))

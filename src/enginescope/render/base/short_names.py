@@ -41,8 +41,7 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
             alike.setdefault(short[name], []).append(name)
     for group in alike.values():
         if len(group) > 1:
-            cuts = _apart([said[name] for name in group], limit)
-            short.update(zip(group, cuts, strict=True))
+            short.update(zip(group, _apart([said[name] for name in group], limit), strict=True))
     taken = {name for name in whole if len(name) <= limit}
     for name in whole:
         number = 1

@@ -224,8 +224,7 @@ def _fitted(part: TextTable, width: int) -> TextTable:
     for name in rest:
         most = max(12, room() // len(rest) - (name == part.headers[-1]))
         columns[name] = phrases.shorten_apart(columns[name], most)
-    rows = tuple(zip(*columns.values(), strict=True))
-    return replace(part, headers=tuple(columns), rows=rows)
+    return replace(part, headers=tuple(columns), rows=tuple(zip(*columns.values(), strict=True)))
 
 
 def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
@@ -238,8 +237,7 @@ def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
             groups.append([])
         groups[-1].append(at)
     for group in groups:
-        kept = [columns[0], *(columns[1 + at] for at in group)]
-        headers, *rows = zip(*kept, strict=True)
+        headers, *rows = zip(*[columns[0], *(columns[1 + at] for at in group)], strict=True)
         yield replace(part, headers=headers, rows=tuple(rows))
 
 

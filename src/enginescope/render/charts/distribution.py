@@ -172,7 +172,6 @@ def _spread(p: float) -> float:
 
 
 def _curve_row(one: Percentile) -> Spec:
-    ends = {"low": one.interval.low, "high": one.interval.high} if one.interval else {}
     return {
         "x": _spread(one.p),
         "name": claims.percentile_name(one.p),
@@ -181,7 +180,7 @@ def _curve_row(one: Percentile) -> Spec:
         "marked": one.p >= 90 or one.p % 10 == 0,
         "sure": claims.range_or_mark(one),
         "effective": f"{int(one.effective_n):,}",
-        **ends,
+        **({"low": one.interval.low, "high": one.interval.high} if one.interval else {}),
     }
 
 

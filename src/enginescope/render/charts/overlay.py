@@ -138,13 +138,12 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         ]
 
     def _table(self) -> images.ChartTable:
-        bins = zip(self.edges, self.edges[1:], *self.shares, strict=False)
         rows = (
             (
                 *(format_significant(float(end), 5) for end in (low, high)),
                 *(f"{share:.2f}" for share in shares),
             )
-            for low, high, *shares in bins
+            for low, high, *shares in zip(self.edges, self.edges[1:], *self.shares, strict=False)
             if any(shares)
         )
         names = (f"{label}, %" for label in self.labels)

@@ -37,10 +37,9 @@ def downsampled(x: Array, values: Array, most: int = BUCKETS) -> list[Spec]:
     """
     starts = np.unique(np.linspace(0, values.size, min(most, values.size) + 1).astype(int)[:-1])
     ends = (np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts))
-    columns = zip(x[starts].tolist(), *(of.tolist() for of in ends), strict=True)
     return [
         {"x": at, "low": low, "high": high} if low == low else {"x": at, "low": None, "high": None}
-        for at, low, high in columns
+        for at, low, high in zip(x[starts].tolist(), *(of.tolist() for of in ends), strict=True)
     ]
 
 

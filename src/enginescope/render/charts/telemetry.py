@@ -144,13 +144,12 @@ def _spec(panel: Panel, lines: Sequence[_Line], *, with_legend: bool) -> Spec:
         legend=legend if with_legend else None,
     )
     # pictures below each other have one time axis
-    axis = {"tickCount": 4, "minExtent": 58}
     return marks(
         rows,
         # a path breaks where there was no value
         {"type": "line", "invalid": "break-paths-filter-domains", "strokeWidth": 1.6},
         x=quantity("x", _TIME, scale={"nice": False}, axis={"tickCount": 10}),
-        y=quantity("y", panel.axis, scale=scale, axis=axis),
+        y=quantity("y", panel.axis, scale=scale, axis={"tickCount": 4, "minExtent": 58}),
         **(looks if len(lines) > 1 else {}),
         tooltip=tooltip(run="run", x=f"{_TIME}#", y=f"{panel.axis}#"),
     )

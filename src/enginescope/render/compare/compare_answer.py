@@ -65,14 +65,13 @@ def plans_part(
     found: Comparison, chosen: compare_tables.Chosen, measured: MeasuredComparison | None = None
 ) -> Part:
     """Return which layers take less time, what explains it, and all tables of the plans."""
-    pairs = compare_tables.pair_tables(found, chosen) if found.layers else ()
     return Part(
         key="plans",
         title="Plans",
         answer=phrases.answer(found, chosen.threshold_pct, measured),
         facts=plan_facts(found, chosen.threshold_pct),
         tables=(
-            *pairs,
+            *(compare_tables.pair_tables(found, chosen) if found.layers else ()),
             compare_tables.facts_table(found.overview),
             *compare_tables.share_tables(found, chosen.top),
             *compare_tables.memory_tables(found.overview),

@@ -263,8 +263,7 @@ def _in_rows(panels: Sequence[_Panel | None]) -> list[Sequence[_Panel | None]]:
 
 
 def _drawn(one: _Panel, x: float, y: float, top: float, tall: float) -> list[str]:
-    room = letters(_WIDTH, 14)
-    parts = [words(x, y + 4, one.title[:room], size=14, is_bold=True)]
+    parts = [words(x, y + 4, one.title[: letters(_WIDTH, 14)], size=14, is_bold=True)]
     parts += [words(x, y + 4 + _LINE * (n + 1), text) for n, text in enumerate(one.lines)]
     parts.append(picture(x, top, (_WIDTH, tall), one.png))
     if one.scale is not None:
@@ -295,7 +294,6 @@ def _maps(found: DepthBenchmark) -> list[_Panel]:
     """Return the sides' maps on one scale, so that equal colors are equal values."""
     ends = [_ends(one.depth) for one in found.sides]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
-    labels = short_labels(found, letters(_WIDTH, 14))
     return [
         _Panel(
             title=label,
@@ -303,7 +301,7 @@ def _maps(found: DepthBenchmark) -> list[_Panel]:
             png=heat_png(_thin(side.depth), low, high),
             scale=(f"{low:.3g}", f"{high:.3g}, as the model gives it"),
         )
-        for label, side in zip(labels, found.sides, strict=True)
+        for label, side in zip(short_labels(found, letters(_WIDTH, 14)), found.sides, strict=True)
     ]
 
 
@@ -367,8 +365,7 @@ def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
 
 def speed_figure(found: DepthBenchmark) -> str:
     """Return the medians of every side's latency over a table of its figures, as SVG."""
-    labels = short_labels(found, 34)
-    pairs = list(zip(labels, found.sides, strict=True))
+    pairs = list(zip(short_labels(found, 34), found.sides, strict=True))
     chart = latency_medians([(label, one.view) for label, one in pairs])
     drawn = svg_text(chart) if chart else ""
     size = re.search(r'<svg [^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"', drawn)

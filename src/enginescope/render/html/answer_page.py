@@ -182,8 +182,7 @@ def slide_png(slide: Slide) -> bytes:
     for text in told:
         y += size if not parts else 1.2 * size
         parts.append(words(_MARGIN, y, text, size=size, is_bold=True))
-    below = [text for each in slide.lines for text in _wrapped(each, _TEXT)][:_LINES]
-    for text in below:
+    for text in [text for each in slide.lines for text in _wrapped(each, _TEXT)][:_LINES]:
         y += 1.5 * _TEXT
         parts.append(words(_MARGIN, y, text, size=_TEXT, is_soft=True))
     first = (f"! {notice.message} ({notice.code})" for notice in weightiest(slide.notices)[:1])

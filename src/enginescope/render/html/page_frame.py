@@ -96,8 +96,7 @@ def _read(name: str) -> str:
 
 def _library(name: str) -> Script:
     # A source map would be looked for beside the page, where there is none.
-    text = re.sub(r"\n//# sourceMappingURL=\S+\s*$", "\n", _read(f"vendor/{name}"))
-    return Script(text=text)
+    return Script(text=re.sub(r"\n//# sourceMappingURL=\S+\s*$", "\n", _read(f"vendor/{name}")))
 
 
 def _of(parts: Iterable[str], suffix: str) -> list[str]:

@@ -327,8 +327,7 @@ def _by_rate(report: LoadReport) -> Chart:
 
 def _objective(slo: Slo, y: Spec, kind: LoadKind | None = None) -> list[Spec]:
     """Return a line at the limit, and its label: the objective, and whether it is met."""
-    text = f"{_slo_text(slo)}{f': {kind.value}' if kind else ''}"
-    row = [{"y": slo.limit_ms, "text": text}]
+    row = [{"y": slo.limit_ms, "text": f"{_slo_text(slo)}{f': {kind.value}' if kind else ''}"}]
     label = {"align": "left", "baseline": "top", "dx": 4, "dy": 4, "fontWeight": 600}
     return [
         marks(row, {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6}, y=y),

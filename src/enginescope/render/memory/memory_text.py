@@ -67,14 +67,13 @@ def tensors_table(view: MemoryView, top: int) -> TextTable:
 def _row(view: MemoryView, buffer: Buffer) -> tuple[str, ...]:
     whole = view.live_bytes[view.peak_at]
     share = 100 * (buffer.nbytes or 0) / whole if whole else 0.0
-    is_to_the_end = buffer.last >= len(view.layers)
     return (
         buffer.tensor.name,
         format_bytes(buffer.nbytes),
         f"{share:.1f}",
         shape_text(buffer.tensor.shape),
         view.layers[buffer.first].name,
-        "the end" if is_to_the_end else view.layers[buffer.last].name,
+        "the end" if buffer.last >= len(view.layers) else view.layers[buffer.last].name,
     )
 
 
@@ -132,10 +131,9 @@ def memory_text(
 ) -> RenderableType:
     """Return the memory on one screen."""
     process = view.process_bytes
-    whole = None if process is None else f"{format_bytes(process)} peak of the process"
     facts = stated(
         ("fits", fit_sentence(fit) if fit else None),
-        ("process", whole),
+        ("process", None if process is None else f"{format_bytes(process)} peak of the process"),
         ("peak", peak_sentence(view)),
         ("arena" if view.predicted else "block", forecast_sentence(view)),
         ("unknown", f"{counted(view.unknown, 'tensor')} of unknown size" if view.unknown else None),

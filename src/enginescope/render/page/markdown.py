@@ -45,8 +45,7 @@ def report_markdown(
 def _run(subject: PageSubject, topk: int, *, level: int) -> list[str]:
     view, mark = subject.view, "#" * (level + 1)
     lines = [f"{'#' * level} {escaped(subject_line(view.run))}", ""]
-    where = (place_line(view.run), options_line(view.run))
-    place = "; ".join(filter(None, where))
+    place = "; ".join(filter(None, (place_line(view.run), options_line(view.run))))
     lines += [f"On {escaped(place)}.", ""] if place else []
     lines += _answer(view)
     steps = [(name, ": ".join(filter(None, text))) for name, *text in next_steps(subject)]

@@ -118,8 +118,7 @@ def report_page(
 
 def run_charts(about: RunView | PageSubject) -> tuple[Chart, ...]:
     """Return every chart of the page of one run or plan."""
-    subject = PageSubject(about) if isinstance(about, RunView) else about
-    return _page_run(subject, 1, 1).charts
+    return _page_run(PageSubject(about) if isinstance(about, RunView) else about, 1, 1).charts
 
 
 def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, Any]:

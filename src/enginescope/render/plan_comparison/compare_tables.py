@@ -296,14 +296,13 @@ def _table(
     rows = tuple(tuple(map(inert_text, row)) for row in zip(*columns.values(), strict=True))
     *others, last = columns
     # most columns of a terminal for texts; the last one takes those that are left
-    shortened = {"differs in": 24, "from → to": 34, "type": 28, last: 0}
     return TextTable(
         title=title,
         headers=tuple(columns),
         rows=rows,
         numbers=tuple(numbers),
         note=note if rows or note else "none",
-        shortened=shortened,
+        shortened={"differs in": 24, "from → to": 34, "type": 28, last: 0},
         spared=tuple(name for end in _SPARED for name in others if name.endswith(end)),
         is_titled=True,
     )

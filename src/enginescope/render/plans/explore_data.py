@@ -109,8 +109,7 @@ def explore_json(
             figures = dict(zip(names, (*sizes, *work, family), strict=True))
             own = known[key] = _JSON.encode(figures | one.attributes)[1:-1]
         if one.layer is not None and schema is not None:
-            fields = {"plan_fields": layer_json(one.layer, schema)}
-            own += b"," + _JSON.encode(fields)[1:-1]
+            own += b"," + _JSON.encode({"plan_fields": layer_json(one.layer, schema)})[1:-1]
         start = b",\n" if position else b"\n"
         yield b"%b%b,%b}" % (start, _JSON.encode(one.row)[:-1], own)
     yield b"]}\n"
@@ -258,8 +257,7 @@ def _stamped(trace: QueryTrace) -> Iterator[Event]:
             stream = "" if span.stream is None else f"stream {span.stream}: "
             yield _named("thread_name", _REQUESTS, lane, f"{stream}{span.part} ({clock} clock)")
         time = (span.start_ms - zero_ms, span.end_ms - span.start_ms)
-        about = {"request": span.query + 1}
-        yield _event(span.part, "request", (_REQUESTS, lane), time, about)
+        yield _event(span.part, "request", (_REQUESTS, lane), time, {"request": span.query + 1})
 
 
 def _begun(samples: Samples, starts_ms: Sequence[float]) -> Iterator[Event]:

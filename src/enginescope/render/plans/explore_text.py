@@ -90,10 +90,9 @@ def context_tables(view: PlanView | None, story: BuildTrace | None, top: int) ->
         shown = ("Time ms", "Floor ms", "× floor", "Above floor ms", "Bound by")
         note = plan_tables.limit_sentence(view.roofline, view.engine_ms, top)
         title = f"Limits of {view.roofline.gpu.name}"
-        none = TextTable(title=title, headers=(), rows=(), note=note)
         tables.append(
             plan_tables.text_table(plan_tables.limit_table(view, worst), top, *shown, note=note)
-            or none
+            or TextTable(title=title, headers=(), rows=(), note=note)
         )
     if view is not None and view.onnx_map is not None and view.onnx is not None:
         note = plan_tables.node_sentence(view.onnx_map, view.onnx)

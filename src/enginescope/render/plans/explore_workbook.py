@@ -100,8 +100,7 @@ def _draw(book: Any, page: Any, name: str, table: DataTable) -> None:
         return
     at, lost = columns[_ABOVE]
     _, partial = columns.get(plan_tables.PARTIAL, (0, (None,) * table.length))
-    ranked = sum(bool(ms) and not part for ms, part in zip(lost, partial, strict=True))
-    last = min(20, ranked)
+    last = min(20, sum(bool(ms) and not part for ms, part in zip(lost, partial, strict=True)))
     if not last:
         return
     chart = book.add_chart({"type": "bar"})

@@ -61,8 +61,7 @@ def first_changes(report: LintReport | None, most: int = 1) -> tuple[str, ...]:
     Groups without a known saving are left out, unless no group has one.
     """
     groups, changes = report.groups if report else (), []
-    shown = [group for group in groups if group.saving.known_ms] or groups
-    for group in shown[:most]:
+    for group in ([group for group in groups if group.saving.known_ms] or groups)[:most]:
         cause = f"{_short_subject(group, 60)} {group.message}"
         figure = saving_text(group.saving) or "saving unknown: no layer times"
         figure += _alone(group.saving)
@@ -175,9 +174,8 @@ def rule_table(report: LintReport) -> TextTable | None:
     savings = {code: together(one.saving for one in found) for code, found in by_code.items()}
     order = sorted(by_code, key=lambda code: (savings[code].rank, code))
     alone = {code: _alone(savings[code]) for code in order if len(by_code[code]) == 1}
-    advice = (shared[code] + alone.get(code, "") for code in order)
     columns = (
-        column("What to do", advice),
+        column("What to do", (shared[code] + alone.get(code, "") for code in order)),
         column("Code", order),
         column("n", (len(by_code[code]) for code in order), 0),
         *_saving_columns(savings[code] for code in order),

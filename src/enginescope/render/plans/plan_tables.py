@@ -52,10 +52,9 @@ def text_table(
     first, *others = table.columns
     wanted = columns or [one.title for one in table.shown]
     shown = [first, *(one for one in others if one.title in wanted)]
-    headers = tuple(_header(one.title) for one in shown)
     return TextTable(
         title=title or table.caption,
-        headers=headers,
+        headers=tuple(_header(one.title) for one in shown),
         rows=tuple(zip(*(_texts(one, limit) for one in shown), strict=True)),
         numbers=tuple(_header(one.title) for one in shown if one.places is not None),
         note=note or None,
@@ -97,9 +96,8 @@ def layer_table(
     """
     rows = [one.row for one in layers]
     stray = "(not in the plan) " if has_plan else ""
-    names = (row.name if row.in_plan else f"{stray}{row.name}" for row in rows)
     columns = (
-        column("Layer", names),
+        column("Layer", (row.name if row.in_plan else f"{stray}{row.name}" for row in rows)),
         column("Time ms", (row.time_ms for row in rows), 5),
         column(SHARE, (row.share_pct for row in rows), 2, is_share=True),
         column("Type", (row.type for row in rows)),

@@ -233,8 +233,7 @@ def _groups(subject: PageSubject) -> dict[str, Any]:
         return {"names": [name], "parents": [-1], "starts": [0], "stops": [len(rows)], "rows": rows}
     found = icicle(subject.graph, next(iter(subject.trees.values())))
     rows = [subject.row_of_layer[index] for index in found.layers]
-    others = set(range(len(subject.layers))).difference(rows)
-    timed = ((subject.layers[at], at) for at in others)
+    timed = ((subject.layers[at], at) for at in set(range(len(subject.layers))).difference(rows))
     rest = [(row.index, at) for row, at in timed if row.took_time and not row.is_container]
     rows += [at for _, at in sorted(rest)]
     return {

@@ -60,11 +60,10 @@ def distribution(subject: PageSubject) -> Section | None:
     if not subject.is_measured:
         return None
     series = latency_series(view)
-    histogram = latency_distribution(view) if view.layer_sum is not None else None
     return Section(
         key="distribution",
         title="Distribution and series",
-        charts=known(histogram, series),
+        charts=known(latency_distribution(view) if view.layer_sum is not None else None, series),
         empty=None if series else "This run has no samples: nothing was timed.",
         figures=(summary_rows(view),),
     )
@@ -100,8 +99,7 @@ def where_the_time_goes(subject: PageSubject) -> Section:
 def gpu(subject: PageSubject) -> Section | None:
     """Clock, energy, other processes, and every quantity over time; ``None`` without a GPU."""
     view = subject.view
-    found = view.run.gpu
-    if found is None:
+    if view.run.gpu is None:
         return None
     charts = telemetry_charts([view])
     note = (
@@ -127,8 +125,7 @@ def providers(subject: PageSubject) -> Section | None:
     """Shares, what is left over with the reason, copies; ``None`` where one CPU did it all."""
     view = subject.view
     work = provider_work(view.run)
-    prepared = view.run.preparation
-    if not is_shared(work) and prepared is None:
+    if not is_shared(work) and view.run.preparation is None:
         return None
     has_nodes = any(one.nodes is not None for one in work)
     unreported = (
@@ -231,8 +228,7 @@ def request_timeline(trace: QueryTrace | None) -> images.Chart | None:
     if not trace:
         return None
     count, chosen = len(trace), throughput.typical_query(trace)
-    queries = range(max(0, chosen - 2), min(count, chosen + 3))
-    spans = throughput.part_spans(trace, queries)
+    spans = throughput.part_spans(trace, range(max(0, chosen - 2), min(count, chosen + 3)))
     own = [one for one in spans if one.query == chosen]
     if not own:
         return None

@@ -141,8 +141,7 @@ def _facts(report: SensitivityReport, use: str) -> tuple[tuple[str, str], ...]:
 
 def _use(report: SensitivityReport) -> str:
     """Return the option that uses the proposal; for INT8 the quantizer's argument."""
-    chosen = report.proposal
-    if chosen is None:
+    if report.proposal is None:
         return ""
     if report.use is not None:
         return f"--on {printable(quote(report.use))}"

@@ -168,13 +168,12 @@ def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
     if level.latency_ms is None:
         return (name, UNKNOWN, "not measured", *(UNKNOWN,) * 4)
     per_s, costs = level.items_per_s, (level.cost("new"), level.cost("again"))
-    rate = f"{per_s:,.0f}" if per_s and per_s >= 1_000 else figure(per_s)
     return (
         name,
         figure(level.latency_ms),
         _interval_text(level.interval),
         figure(level.latency_ms / max(level.items, 1)),
-        rate,
+        f"{per_s:,.0f}" if per_s and per_s >= 1_000 else figure(per_s),
         *(UNKNOWN if cost is None else with_sign(cost.value_ms) for cost in costs),
     )
 

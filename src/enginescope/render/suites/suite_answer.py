@@ -263,8 +263,7 @@ def coverage_text(row: CellRow) -> str | None:
     if not row.providers:
         return None
     nodes = sum(provider.nodes or 0 for provider in row.providers)
-    times = [provider.time_ms for provider in row.providers if provider.time_ms is not None]
-    whole = sum(times)
+    whole = sum(provider.time_ms for provider in row.providers if provider.time_ms is not None)
     parts = []
     for one in row.providers:
         taken = "nodes not known" if one.nodes is None else f"{one.nodes:,} of {nodes:,} nodes"

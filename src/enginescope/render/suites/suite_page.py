@@ -158,8 +158,7 @@ def suite_page(
     """
     pareto, cells = pareto_charts(result), _cells(result)
     known = [(row.cell.key, (runs or {}).get(row.run or "")) for row in result.rows]
-    own = {key: address or f"#cell-{key}" for key, address in known}
-    matrix = matrix_table(result, own)
+    matrix = matrix_table(result, {key: address or f"#cell-{key}" for key, address in known})
     places = _several(row.gpu for row in result.rows) or _several(row.cpu for row in result.rows)
     whole = suite_files(result)
     files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}

@@ -140,10 +140,9 @@ def alternative_table(report: TuneReport) -> TextTable:
     unit = "ms" if {one.batch for one in report.alternatives} <= {None, 1} else "ms per item"
     unit = "items/s" if report.metric == "throughput" else unit
     figures = (unit, "× default", "95 % CI", "rounds", "trtexec")
-    headers = ("alternative", *figures, "search")
     return TextTable(
         title="Alternatives",
-        headers=headers,
+        headers=("alternative", *figures, "search"),
         rows=tuple(_cells(report, choice) for choice in report.alternatives),
         numbers=figures,
         has_long_names=True,

@@ -247,8 +247,7 @@ def gate_answer(
         for row in listed
     ]
     rows += [mean_cells(mean, "job") for mean in means]
-    estimates = (row.verdict.estimate for row in told.rows if row.verdict)
-    level = interval_header([*estimates, *means])
+    level = interval_header([*(row.verdict.estimate for row in told.rows if row.verdict), *means])
     headers = ("Result", "Job", "Metric", "Baseline", "Current", "Change", level)
     jobs = TextTable(
         title="Jobs",

@@ -172,8 +172,7 @@ def cause_texts(change: LevelChange) -> tuple[str, ...]:
     if not change.changed:
         return ("no recorded fact changed: load, temperature, clocks?",)
     more = len(change.changed) - 6  # the page and JSON have all
-    rest = (f"… and {more} more",) if more > 0 else ()
-    return (*map(fact_text, change.changed[:6]), *rest)
+    return (*map(fact_text, change.changed[:6]), *((f"… and {more} more",) if more > 0 else ()))
 
 
 def fact_text(one: FactChange) -> str:

@@ -226,7 +226,6 @@ def _pack(
     is_layer: Sequence[bool], edges: Sequence[Sequence[int]], spacing: Spacing
 ) -> dict[str, Any]:
     laid_out, members, count = _laid_out(is_layer, edges, spacing), len(is_layer), len(edges)
-    last = int(laid_out.starts[count])
     return {
         "width": round(laid_out.width, 1),
         "height": round(laid_out.height, 1),
@@ -235,7 +234,7 @@ def _pack(
         "source": packed("i4", [source for source, _, _ in edges]),
         "target": packed("i4", [target for _, target, _ in edges]),
         "starts": packed("u4", laid_out.starts[: count + 1]),
-        "points": packed("f4", laid_out.points[:last].ravel()),
+        "points": packed("f4", laid_out.points[: int(laid_out.starts[count])].ravel()),
         "back": packed("u1", laid_out.is_back[:count]),
         "borders": laid_out.borders,
     }

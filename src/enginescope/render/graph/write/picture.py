@@ -148,8 +148,7 @@ class Picture:
         from enginescope.rules.view import LintInput
 
         given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
-        found = findings_by_layer(lint(given).findings)
-        return Wording(findings=found, works=of_layer)
+        return Wording(findings=findings_by_layer(lint(given).findings), works=of_layer)
 
 
 def _selected(graph: PlanGraph, options: DrawingOptions) -> GraphPart | None:
@@ -172,5 +171,4 @@ def _selected(graph: PlanGraph, options: DrawingOptions) -> GraphPart | None:
         place = {old: at for at, old in enumerate(whole.members) if isinstance(old, int)}
         centres, framed = ({place[one] for one in those} for those in (centres, framed))
     kept = within(drawn, centres, radius) if beam else {node.id for node in drawn.nodes}
-    part = part_of(drawn, kept, framed & kept)
-    return replace(part, whole_nodes=len(graph.nodes))
+    return replace(part_of(drawn, kept, framed & kept), whole_nodes=len(graph.nodes))

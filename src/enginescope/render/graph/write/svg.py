@@ -309,8 +309,7 @@ def _head(
 
 
 def _subtitle(drawing: Drawing, colors: Paint, part: GraphPart | None) -> str:
-    layers = sum(len(node.held_layers) for node in drawing.scene.graph.nodes)
-    words = [counted(layers, "layer")]
+    words = [counted(sum(len(node.held_layers) for node in drawing.scene.graph.nodes), "layer")]
     if part is not None:
         nodes = sum(not node.layers for node in drawing.scene.graph.nodes)
         words = [f"{nodes:,} of {part.whole_nodes:,} nodes"]
