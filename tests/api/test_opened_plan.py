@@ -64,8 +64,7 @@ def test_charts_are_made_by_name_and_what_there_is_not_is_told() -> None:
     assert repr(view.chart("latency-per-type")).startswith(
         "<ChartDisplay latency-per-type: Time by type"
     )
-    rows = view.chart("latency-per-type").rows()
-    assert rows[0] == {
+    assert view.chart("latency-per-type").rows()[0] == {
         "Type": "Convolution",
         "Precision": "INT8",
         "Layers": 2,

@@ -102,8 +102,7 @@ def test_all_wait_for_the_last_one_to_load() -> None:
         Seat(meeting, 0).loaded()
         passed.set()
 
-    thread = threading.Thread(target=first, daemon=True)
-    thread.start()
+    threading.Thread(target=first, daemon=True).start()
     assert not passed.is_set()
     Seat(meeting, 1).loaded()
     assert passed.wait(60)

@@ -159,7 +159,6 @@ class Other(Base):
 def test_uses_are_seen_and_what_is_not_of_the_bindings_is_not(tmp_path) -> None:
     path = tmp_path / "source.py"
     path.write_text(SEEN, encoding="utf-8")
-    found = set(uses_in(path))
     assert {
         Use("BuilderFlag", "source.py:3"),
         Use("BuilderFlag.FP16", "source.py:3"),
@@ -169,5 +168,5 @@ def test_uses_are_seen_and_what_is_not_of_the_bindings_is_not(tmp_path) -> None:
         Use("cudaStreamSynchronize", "source.py:8", arguments=1),
         Use("IOutputAllocator", "source.py:14"),
         Use("BuilderFlag", "source.py:4"),
-    } == found
+    } == set(uses_in(path))
     assert overrides_in(path) == [("reallocate_output", 5, "source.py:18")]

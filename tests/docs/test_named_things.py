@@ -73,8 +73,7 @@ CODES = (REFERENCE / "codes.md").read_text(encoding="utf-8")
 
 
 def codes_in(*modules) -> set[str]:
-    source = "".join(map(inspect.getsource, modules))
-    return set(re.findall(r'"([HWI]-[A-Z-]+)"', source))
+    return set(re.findall(r'"([HWI]-[A-Z-]+)"', "".join(map(inspect.getsource, modules))))
 
 
 def codes_of(heading: str) -> set[str]:

@@ -127,8 +127,7 @@ def transformer_block(path: Path, width: int = 16) -> Path:
 
 def quantised_product(path: Path) -> Path:
     """A matrix product between Q/DQ pairs of INT8."""
-    random = np.random.default_rng(0)
-    weights = random.integers(-127, 128, (32, 16)).astype(np.int8)
+    weights = np.random.default_rng(0).integers(-127, 128, (32, 16)).astype(np.int8)
     nodes = [
         node("QuantizeLinear", "x scale zero", "q", "quantize"),
         node("DequantizeLinear", "q scale zero", "d", "dequantize"),

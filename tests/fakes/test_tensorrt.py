@@ -28,8 +28,7 @@ def ten():
 def test_a_plan_begins_as_plans_do(fake, tmp_path) -> None:
     plan = plan_of(fake, models.perceptron(tmp_path / "m.onnx"), BATCHES)
     assert plan[:8] == b"ftrt" + bytes(4)
-    version = ".".join(str(one) for one in plan[24:28])
-    assert version.startswith(fake.trt.__version__)
+    assert ".".join(str(one) for one in plan[24:28]).startswith(fake.trt.__version__)
 
 
 def test_a_dynamic_input_needs_a_profile_that_fits(fake, tmp_path) -> None:
@@ -69,8 +68,7 @@ def test_strong_typing_takes_no_precision_and_refitting_needs_its_flag(ten, tmp_
 
 def test_int8_needs_a_calibrator_or_ranges(ten, tmp_path) -> None:
     trt = ten.trt
-    path = models.image(tmp_path / "m.onnx")
-    build = Build(ten, path)
+    build = Build(ten, models.image(tmp_path / "m.onnx"))
     build.config.set_flag(trt.BuilderFlag.INT8)
     assert build.plan() is None
     assert "no int8 calibrator" in build.log[-1]

@@ -260,8 +260,7 @@ def test_the_recorded_log(data) -> None:
     text = raw.decode()
     trials = [one for block in story.tuned for combo in block.combinations for one in combo.trials]
     lines = [one for one in text.splitlines() if " Time: " in one and "Fastest" not in one]
-    parsing = [one for one in lines if "Parse time" in one]
-    assert len(trials) == len(lines) - len(parsing)
+    assert len(trials) == len(lines) - len([one for one in lines if "Parse time" in one])
     chosen = [combo for block in story.tuned for combo in block.combinations if combo.chosen_tactic]
     assert len(chosen) == text.count("Chose Runner Type")
     for combo in chosen:

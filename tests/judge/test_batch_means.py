@@ -199,8 +199,7 @@ def test_values_that_come_in_steps_are_covered(step_share: float, n: int) -> Non
             widths.append(interval.high - interval.low)
     assert len(hits) > 80
     assert np.mean(hits) >= 0.93
-    independent = 2 * 1.96 * 1.2533 * step_share / n**0.5
-    assert np.median(widths) < 1.3 * independent + 1.0
+    assert np.median(widths) < 1.3 * (2 * 1.96 * 1.2533 * step_share / n**0.5) + 1.0
 
 
 @pytest.mark.parametrize("draw", ["exponential", "two levels"])

@@ -93,8 +93,7 @@ class Interrupting(Drawn):
 
 def test_an_interrupted_comparison_answers_and_goes_on_from_its_file(tmp_path) -> None:
     """A round that was cut off stays in the table, and does not count."""
-    kept = tmp_path / "kept.jsonl"
-    options = {"rounds": 16, "threshold_pct": 50.0, "keep": kept}
+    options = {"rounds": 16, "threshold_pct": 50.0, "keep": (tmp_path / "kept.jsonl")}
     first = judge.compare(Drawn("old", 5.0, 2, 0.2), Interrupting("new", 6.5, 3, 0.2), **options)
     assert first.ended is Ended.INTERRUPTED
     assert first.next_step == "the same call goes on where it ended"

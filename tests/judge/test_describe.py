@@ -231,8 +231,7 @@ def test_equal_values_fill_one_bin_of_one_percent(value: float, margin: float) -
 def test_bins_hold_whole_steps_of_a_clock_in_their_middle(bins: int | None, steps: int) -> None:
     values = np.repeat(np.arange(40.0, 60.0), [10, *([30] * 18), 10])
     found = histogram(values, bins=bins)
-    count = -(-20 // steps)
-    assert found.edges_ms == pytest.approx(39.5 + steps * np.arange(count + 1))
+    assert found.edges_ms == pytest.approx(39.5 + steps * np.arange(-(-20 // steps) + 1))
     assert found.counts[0] == 10 + 30 * (steps - 1)
     assert set(found.counts[1:-1]) == {30 * steps}
 

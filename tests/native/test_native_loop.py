@@ -37,8 +37,7 @@ def test_the_source_is_small_and_has_the_same_kinds() -> None:
 @pytest.mark.parametrize(("compiler", "said"), [("false", "ended with 1"), ("none/cc", "none/cc")])
 def test_a_c_compiler_that_fails_is_named(tmp_path, monkeypatch, compiler, said) -> None:
     monkeypatch.setenv("CC", compiler)
-    script = ROOT / "native" / "compile.py"
-    command = [sys.executable, script, SOURCE, tmp_path / "loop"]
+    command = [sys.executable, ROOT / "native" / "compile.py", SOURCE, tmp_path / "loop"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "CompileError" in done.stderr

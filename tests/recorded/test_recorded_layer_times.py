@@ -37,8 +37,7 @@ def test_own_times_and_the_bridge_add_up(view) -> None:
     assert sum(one.raw_ms for one in profile.layers) > 1.6 * raw.gated_ms
     assert sum(one.time_ms == 0 for one in profile.layers) == 43  # these launch nothing
     found = view.layer_sum
-    hidden = found.sum_ms - found.whole_ms
-    assert hidden == pytest.approx(0.104, abs=0.001)
+    assert (found.sum_ms - found.whole_ms) == pytest.approx(0.104, abs=0.001)
     text = layer_sum_sentence(found)
     assert text.startswith("Layers 0.3316 ms (own times")
     assert text.endswith("launches hidden by the CUDA graph −0.104 ms; GPU compute time 0.2272 ms.")

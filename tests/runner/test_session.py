@@ -24,8 +24,7 @@ def test_one_jobs_death_never_loses_anothers_result_and_the_watcher_is_told() ->
     )
     jobs = [job(), job(fault="segfault"), job(fault="hang"), job(seed="1")]
     runs = run_jobs(jobs, kept.append, watcher=watcher)
-    kinds = [run.outcome.kind.value for run in runs]
-    assert kinds == ["ok", "crashed", "timed_out", "ok"]
+    assert [run.outcome.kind.value for run in runs] == ["ok", "crashed", "timed_out", "ok"]
     assert [run.id for run in kept] == [run.id for run in runs]
     assert sum(run.headline is not None for run in runs) == 2
     assert len({run.id for run in runs}) == 4

@@ -77,8 +77,7 @@ def test_a_channel_is_judged_by_its_own_noise_up_to_the_ceiling() -> None:
     ],
 )
 def test_a_rounded_reference_that_cannot_be_compared_is_no_noise_of_0(spoil) -> None:
-    rounded = [spoil(values) for values in REFERENCE]
-    (output,) = judged(off_by(SIZES, 2), rounded).outputs
+    (output,) = judged(off_by(SIZES, 2), [spoil(values) for values in REFERENCE]).outputs
     assert output.expected_noise is None
     assert output.reasons == judged(off_by(SIZES, 2), None).outputs[0].reasons
 
@@ -197,8 +196,7 @@ def test_an_honest_engine_of_another_order_passes() -> None:
 
 @pytest.mark.parametrize("scale", [1e-5, 1e-8])
 def test_values_below_the_smallest_of_fp16_underflow_and_that_is_said_first(scale) -> None:
-    lost = 0 * SCORES
-    found = side(scale * SCORES, lost, "fp16", scale * SCORES * (1 + 1e-7))
+    found = side(scale * SCORES, 0 * SCORES, "fp16", scale * SCORES * (1 + 1e-7))
     first, *others = found.outputs[0].reasons
     assert first.code == "underflow"
     assert "below FP16's smallest normal value of 6.1e-05" in first.message

@@ -68,8 +68,7 @@ def test_throughput_is_compared_with_the_sum_and_fairness_is_jains_index() -> No
 def test_only_rounds_and_requests_that_count_are_used() -> None:
     sets = rounds()
     sets["A", "B"][2]["A"] = run("A", np.full(200, 1e6))
-    counting = [number for number in range(8) if number != 2]
-    found = contention_of(sets, counting, **FIELDS)
+    found = contention_of(sets, [number for number in range(8) if number != 2], **FIELDS)
     assert found.rounds == 7
     assert found.kind is ContendKind.UNAFFECTED
     sets = rounds()

@@ -235,8 +235,7 @@ def test_rounding_of_few_elements_is_no_scale() -> None:
     for seed in range(200):
         generator = np.random.default_rng(seed)
         reference = generator.standard_normal(4)
-        error = 0.02 * generator.standard_normal(4)
-        found = side([reference], [reference + error], "int8")
+        found = side([reference], [reference + (0.02 * generator.standard_normal(4))], "int8")
         failed += "systematic-scale" in codes(found)
     assert failed < 4
 

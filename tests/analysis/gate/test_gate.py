@@ -240,8 +240,7 @@ def test_sides_of_one_comparison_are_counterparts_and_taken_round_by_round() -> 
     assert row.verdict.estimate.method == "rounds"
     assert row.verdict.estimate.interval.confidence > 0.95
     assert row.outcome is GateOutcome.REGRESSION
-    other = job("new.onnx", "trt:fp16")
-    row = only(gate(in_turn("A", 1.0), in_turn("B", 0.9, of=other)))
+    row = only(gate(in_turn("A", 1.0), in_turn("B", 0.9, of=job("new.onnx", "trt:fp16"))))
     assert row.outcome is GateOutcome.IMPROVEMENT
     said = "; ".join(one.message for one in row.notices if one.code == "I-MEANT")
     assert "model: net.onnx → new.onnx" in said

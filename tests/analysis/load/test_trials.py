@@ -48,8 +48,7 @@ def test_queries_that_are_not_served_or_late_count_as_slow() -> None:
 
 def test_slow_queries_in_a_row_count_as_few_and_repeats_that_differ_are_inconclusive() -> None:
     # near its capacity, a queue makes long stretches of slow queries
-    slo = Slo(p=70.0, limit_ms=13.0)
-    trial = trial_of(loaded_run(190.0, queries=300), slo)
+    trial = trial_of(loaded_run(190.0, queries=300), Slo(p=70.0, limit_ms=13.0))
     assert share_is_below(trial.slow, 300, 0.3, ERROR) is True  # if they were independent
     assert trial.kind is LoadKind.INCONCLUSIVE
     trials = [trial_of(loaded_run(rate, queries=9_000), GOAL) for rate in (20.0, 200.0)]

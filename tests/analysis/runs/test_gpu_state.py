@@ -214,8 +214,7 @@ def test_rounding_alone_is_never_cold_and_thermal_limits_count_in_the_timed_loop
 def readings(watts: float, step_ms: float, every_ms: float, until_ms: float, offset_ms: float):
     """A counter that is told anew every `step_ms`, read every `every_ms`."""
     time_ms = np.arange(0.0, until_ms, every_ms) + offset_ms
-    told_ms = np.floor(time_ms / step_ms) * step_ms
-    return time_ms, np.rint(1e6 + watts * told_ms)
+    return time_ms, np.rint(1e6 + watts * (np.floor(time_ms / step_ms) * step_ms))
 
 
 @pytest.mark.parametrize(("step_ms", "every_ms"), [(20, 100), (100, 100), (130, 100), (500, 100)])

@@ -85,8 +85,7 @@ def test_median_scaling_hides_a_scale_and_maps_get_the_size_of_the_target() -> N
 @pytest.mark.parametrize("align", ["median", "scale-shift"])
 def test_disparity_is_turned_over(align: str) -> None:
     target = RNG.uniform(1, 9, (16, 16))
-    shift = 0.7 if align == "scale-shift" else 0.0
-    pair = (3 / target + shift, target)
+    pair = (3 / target + (0.7 if align == "scale-shift" else 0.0), target)
     right = scored(DepthTask({"holds": "disparity", "align": align}), pair)
     assert right.values["abs_rel"] == pytest.approx(0, abs=1e-9)
     assert [one.code for one in scored(DepthTask({}), pair).notices] == ["W-DEPTH-OPPOSED"]

@@ -119,8 +119,7 @@ def test_forms_and_one_output_of_six_numbers(form: str, turn: Any) -> None:
 
 def test_agreement_takes_the_reference_s_surer_boxes_as_right() -> None:
     scorer = DetectionTask({}).against_reference()
-    unsure = [(0, 0, 9, 9, 0.1, 3)]
-    scorer.add(answers(RIGHT[0]), answers(RIGHT[0] + unsure))
+    scorer.add(answers(RIGHT[0]), answers(RIGHT[0] + [(0, 0, 9, 9, 0.1, 3)]))
     assert scorer.result().values["ap"] == pytest.approx(100)
 
 

@@ -249,8 +249,7 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
     assert "measured under load: busy machine: other load: 1.8 of 2 cores busy" in told
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
-    few = [(*loud(a)[:9], *a[9:]), b]
-    assert noise_floor(named(*few)).notices == ()
+    assert noise_floor(named(*[(*loud(a)[:9], *a[9:]), b])).notices == ()
 
 
 def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
@@ -283,8 +282,7 @@ def test_the_threshold_is_held_to_the_floor_of_the_model_else_the_noisiest() -> 
     assert fitting_floor(sides, (other, FLOOR, elsewhere)) == FLOOR
     assert fitting_floor(sides, (other, replace(FLOOR, model="x"))) == other
     assert fitting_floor(sides, (elsewhere,)) is None
-    mixed = [[process(1.0)], [process(1.0, job=job("trt"))]]
-    assert fitting_floor(mixed, (FLOOR,)) is None
+    assert fitting_floor([[process(1.0)], [process(1.0, job=job("trt"))]], (FLOOR,)) is None
     for method, n, expected in (("rounds", 8, 1.5), ("samples", 400, 7.14), ("processes", 4, 3.51)):
         estimate = RatioEstimate(ratio=1.0, interval=None, method=method, n_a=n, n_b=n)
         assert floor_pct(FLOOR, estimate) == pytest.approx(expected, abs=0.01), method

@@ -42,8 +42,7 @@ def test_noise_needs_undisturbed_rounds_of_both_sides() -> None:
     assert caught.value.hint == "measure again when the machine is idle, or with more --rounds"
     assert noise_floor(named(*in_turn(1.0, rounds=LOOKS[0]))).rounds == LOOKS[0]
     a, b = in_turn(1.0, rounds=12)
-    failed = crashed(a[3])
-    assert noise_floor(named((*a[:3], failed, *a[4:-1]), b[1:])).rounds == 9
+    assert noise_floor(named((*a[:3], crashed(a[3]), *a[4:-1]), b[1:])).rounds == 9
     a, b = in_turn(1.0, rounds=24, noise=0.004)
 
     def disturbed(run):

@@ -124,8 +124,7 @@ def test_a_step_computes_what_a_plain_run_computes(convnet) -> None:
 def test_session_options_reach_the_session(convnet) -> None:
     threads = {"intra_op_num_threads": "1", "execution_mode": "sequential"}
     others = {"graph_optimization_level": "disable", "enable_mem_pattern": "0"}
-    job = job_for(convnet, **threads, **others)
-    options = opened(job).session.get_session_options()
+    options = opened(job_for(convnet, **threads, **others)).session.get_session_options()
     assert options.intra_op_num_threads == 1
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
     assert options.enable_mem_pattern is False

@@ -127,8 +127,7 @@ def test_it_builds_where_it_cannot_run(rtx, perceptron, engines, capability, fau
     assert report(found).compute_capabilities == ("8.0", "8.6", "8.9", "12.0", "12.1")
     assert codes(found) >= {"W-NO-PLAN"}
     assert (report(found).device is None) is bool(fault)
-    kept = tensorrt_rtx().engine_for(one)
-    assert kept.from_cache
+    assert tensorrt_rtx().engine_for(one).from_cache
 
 
 def test_an_engine_for_other_gpus_is_refused_with_both_facts(rtx, perceptron, engines) -> None:

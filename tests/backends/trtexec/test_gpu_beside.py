@@ -22,8 +22,7 @@ FULL = TelemetryRule(depth="full", interval_ms=20)
 def nvml_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_TRTEXEC_TAKES_TIME", "1")
     fake_gpus.use(monkeypatch, "h200")
-    place = fake_gpus.NVML / "pynvml.py"
-    spec = importlib.util.spec_from_file_location("pynvml", place)
+    spec = importlib.util.spec_from_file_location("pynvml", fake_gpus.NVML / "pynvml.py")
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "pynvml", module)
     spec.loader.exec_module(module)

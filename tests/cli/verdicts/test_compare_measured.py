@@ -81,8 +81,7 @@ def test_tags_are_sides_with_their_runs_as_processes(store, capsys) -> None:
     assert "I-NOT-IN-TURN" in text
     for tag in ("old", "new"):  # imported runs are processes whatever they are called
         for at in range(4):
-            subject = Subject(name=f"times{at}", kind="unknown")
-            of = replace(job(), subject=subject)
+            of = replace(job(), subject=Subject(name=f"times{at}", kind="unknown"))
             stored(store, process(1.0, seed=at, job=of, origin="imported"), tag=tag)
     assert "4 processes a side" in shown(["old", "new"], capsys)
 

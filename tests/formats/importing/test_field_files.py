@@ -115,8 +115,7 @@ def test_every_file_of_the_index_is_in_the_table(field) -> None:
 
 def test_the_version_pair_has_a_slower_host_and_the_same_gpu(field) -> None:
     logs = [field / f"{name}_rtx6000ada_trtexec_default.log" for name in ("trt10.14", "trt10.16.0")]
-    sides = [import_artifacts([log]).runs for log in logs]
-    found = compare_sides(named(*sides))
+    found = compare_sides(named(*[import_artifacts([log]).runs for log in logs]))
     assert headline_sentence(found.pairs[0]) == (
         "Printed figures of B against A: throughput −12.7 %, GPU compute time +0.43 %, "
         "enqueue time +8.8 %: the host is slower, not the GPU"

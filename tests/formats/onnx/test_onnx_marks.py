@@ -61,8 +61,7 @@ def test_nodes_that_wait_for_each_other_are_refused(tmp_path) -> None:
 def test_marked_tensors_are_given_beside_the_outputs(model, tmp_path) -> None:
     before = model.read_bytes()
     marks = {"h": FP32, "r": FlowTensor(), "y": FlowTensor()}
-    copy = marked_onnx(model, marks, tmp_path / "copy")
-    found = answers(copy, x=X)
+    found = answers(marked_onnx(model, marks, tmp_path / "copy"), x=X)
     assert list(found) == ["y", "h", "r"]
     np.testing.assert_allclose(found["h"], X @ W, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(found["y"], -2 * np.maximum(X @ W, 0), rtol=1e-5, atol=1e-6)

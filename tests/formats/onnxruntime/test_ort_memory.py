@@ -199,8 +199,7 @@ def test_the_workspace_of_a_kernel_is_what_the_arena_reports(tmp_path, case, thr
     assert view.session_bytes is not None
     reported = view.arena.in_use_peak_bytes - view.session_bytes
     packed = sum(view.weights[name] or 0 for name in view.plan.extra[PACKED])
-    difference = reported - (view.predicted.peak_bytes - packed)
-    assert (abs(difference) < 4096) is bool(buffers)
+    assert (abs(reported - (view.predicted.peak_bytes - packed)) < 4096) is bool(buffers)
     bare = memory_of(replace(view.plan, extra={**view.plan.extra, WORKSPACES: {}}))
     assert reported - (bare.predicted.peak_bytes - packed) > 100_000
 

@@ -34,8 +34,7 @@ def read(events: list):
 def test_sums_within_a_run_and_means_over_runs() -> None:
     first = [node("a", 0, 900), run(2000)]
     second = [node("a", 10, 100), node("a", 20, 300), run(1000)]
-    third = [node("a", 30, 200), run(600)]
-    profile, notices = read([*first, *second, *third])
+    profile, notices = read([*first, *second, *[node("a", 30, 200), run(600)]])
     (layer,) = profile.layers
     assert (layer.total_ms, layer.mean_ms, layer.median_ms) == pytest.approx((0.6, 0.3, 0.3))
     assert profile.iterations == 2

@@ -27,8 +27,7 @@ def test_one_disturbed_process_of_either_side_takes_its_round_along() -> None:
 def test_some_round_always_counts_and_a_drift_is_as_uncertain_as_it_is_far() -> None:
     draw = np.random.default_rng(5)
     for _ in range(200):
-        rows = 100 * draw.random((2, draw.integers(1, 9))) ** 6
-        assert any(steady_rounds(rows))
+        assert any(steady_rounds(100 * draw.random((2, draw.integers(1, 9))) ** 6))
     # Its samples carry no interval, and are not too few.
     noise = 1 + 0.002 * np.random.default_rng(8).standard_normal(300)
     strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)

@@ -106,8 +106,7 @@ def test_many_and_few_models_are_counted_by_their_winner() -> None:
     for at in range(5):
         rows += [of(f"m{at}", "ort-cpu", 10.0), of(f"m{at}", "trt", 5.0 - at)]
     rows += [of("slow", "ort-cpu", 1.0), of("slow", "trt", 2.0)]
-    said = suite_answer(result(rows)).fastest
-    assert said == (
+    assert suite_answer(result(rows)).fastest == (
         "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend, by model; "
         "95 % CIs within 1.86 … 10.7), ort-cpu for 1 (2.00 ×)"
     )

@@ -212,8 +212,7 @@ def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
 
 
 def test_options_that_all_jobs_share_are_said_once() -> None:
-    shared = {"device_id": 1, "tf32": 0}
-    backend = BackendSpec(name="trt", options=shared)
+    backend = BackendSpec(name="trt", options={"device_id": 1, "tf32": 0})
     jobs = [replace(job(f"{name}.onnx"), backend=backend) for name in "ab"]
     before, after = (
         [run for one in jobs for run in processes(4.0, of=one, first=at)] for at in (0, 60)

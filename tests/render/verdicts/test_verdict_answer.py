@@ -301,9 +301,8 @@ def test_json_csv_and_facts_have_every_verdict_and_its_evidence() -> None:
     found = compare_sides(named(*in_turn(1.05)))
     assert verdict_phrases.levels_text(found.pairs[0].verdicts) == "interleaved processes"
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
-    several = [found.pairs[0].headline, weaker, weaker, None]
     assert (
-        verdict_phrases.levels_text(several)
+        verdict_phrases.levels_text([found.pairs[0].headline, weaker, weaker, None])
         == "interleaved processes (1), samples of one process (2)"
     )
     answered = verdict_answer(found)

@@ -43,8 +43,7 @@ def test_pictures_are_scaled_and_laid_out_as_the_input_is(picture) -> None:
 
 @pytest.mark.parametrize(("fit", "top"), [("stretch", 1.0), ("crop", 1.0), ("pad", 0.0)])
 def test_pictures_are_fitted(picture, fit, top) -> None:
-    how = Preprocessing(fit=fit, filter="nearest")
-    found = image_input(picture, spec(1, 3, 8, 8), how)
+    found = image_input(picture, spec(1, 3, 8, 8), Preprocessing(fit=fit, filter="nearest"))
     assert found.shape == (1, 3, 8, 8)
     assert found[0, 0, 0, 4] == top
 

@@ -125,8 +125,7 @@ WRITTEN = {
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_what_onnx_runtime_loads_is_converted(kind, tmp_path) -> None:
     source = WRITTEN[kind](tmp_path / "net.onnx")
-    made = fp16_model(source, tmp_path / "cache")
-    before, after = session(source), session(made.path)
+    before, after = session(source), session(fp16_model(source, tmp_path / "cache").path)
     x = np.random.default_rng(3).standard_normal((2, 4)).astype(np.float32)
     for chosen in (True, False):
         given = {"x": x, "c": np.array(chosen)}

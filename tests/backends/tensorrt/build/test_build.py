@@ -35,8 +35,7 @@ def major(fake) -> int:
 def facts(one: Job) -> dict:
     """Return what the stand-in wrote into the engine that it built for a job."""
     data = Path(report(build(one)).engine).read_bytes()
-    size = int.from_bytes(data[36:40], "little")
-    return json.loads(data[40 : 40 + size])
+    return json.loads(data[40 : 40 + int.from_bytes(data[36:40], "little")])
 
 
 def flags(path: Path, engines: Path, precision: str | None = None, **options: str) -> set[str]:

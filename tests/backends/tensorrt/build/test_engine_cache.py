@@ -126,8 +126,7 @@ def test_an_entry_that_is_not_whole_is_none(use, perceptron, engines) -> None:
 
 
 def test_a_gpu_is_what_cuda_says_and_its_driver_nvmls(use, monkeypatch) -> None:
-    fake = use()
-    driver = Driver(fake.cuda)
+    driver = Driver(use().cuda)
     assert driver.described().driver is None
     told = Device(name="Fake H200", uuid="GPU-1", driver="570.1", compute_capability="9.0")
     monkeypatch.setattr(cuda_module, "probe_device", lambda _: told)

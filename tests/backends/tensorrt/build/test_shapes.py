@@ -143,8 +143,7 @@ def test_outputs_whose_size_only_the_values_tell(each, tmp_path, engines, mode) 
     (answer,) = found.answers
     assert answer.data.tolist() == [[1, 3, 4]]
     assert found.outputs[0].shape == (1, 3)
-    item = answer.data.itemsize
-    assert found.device_memory.buffer_bytes == 6 * 4 + 3 * item
+    assert found.device_memory.buffer_bytes == 6 * 4 + 3 * answer.data.itemsize
     np.save(file, np.zeros(6, np.float32))  # no values at all
     (answer,) = driving.measure(one).answers
     assert answer.shape == (1, 0)

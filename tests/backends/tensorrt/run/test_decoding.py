@@ -84,8 +84,7 @@ def test_the_tokens_are_those_of_whole_prompts(each, style, past, tmp_path, engi
         assert shapes[name][-3:] == (HEADS, past + 5 + TOKENS - 1, WIDTH // HEADS)
         assert shapes["input_ids"] == (2, 5)
         pairs = 8 if style == "optimum" else 4  # two buffers of each pair of two layers
-        longest = np.prod([*shapes[name], 4]) * pairs
-        assert session.device_memory().buffer_bytes >= longest
+        assert session.device_memory().buffer_bytes >= (np.prod([*shapes[name], 4]) * pairs)
     assert each.device.memory.live() == ()
 
 
@@ -93,8 +92,7 @@ def test_a_run_copies_tokens_and_logits_only_and_has_times_of_tokens(
     use, tmp_path, engines
 ) -> None:
     fake = use()
-    model = decoder(tmp_path / "net.onnx")
-    one = with_engine(decoding(model, "optimum", 5, 7), engines)
+    one = with_engine(decoding(decoder(tmp_path / "net.onnx"), "optimum", 5, 7), engines)
     with closing(TrtDecodeSession(load(None), one)) as session:
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()
@@ -118,8 +116,7 @@ def test_a_run_copies_tokens_and_logits_only_and_has_times_of_tokens(
 
 def test_an_engine_of_one_length_says_how_to_build_it(use, tmp_path, engines) -> None:
     use()
-    model = decoder(tmp_path / "net.onnx")
-    one = decoding(model, "optimum", 4, 8)
+    one = decoding(decoder(tmp_path / "net.onnx"), "optimum", 4, 8)
     fixed = replace(one, workload=replace(one.workload, mode=Mode()))
     engine = with_engine(fixed, engines).engine
     assert engine != with_engine(one, engines).engine

@@ -71,8 +71,7 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
         return captured if len(calls) != 2 else Captured(why_not="for this test")
 
     monkeypatch.setattr(lane, "capture", second_fails)
-    found = measure(one)
-    assert found.mode.cuda_graph is False
+    assert measure(one).mode.cuda_graph is False
     with opened(one) as session:
         calls.clear()
         session.bind(make_feeds(session.input_specs, one.workload))
@@ -165,8 +164,7 @@ def test_a_pause_lies_between_queries_and_stamps_are_not_kept(use, perceptron, e
 
 
 def test_a_cold_query_is_timed_without_its_flush(use, perceptron, engines) -> None:
-    fake = use()
-    flushes = listening(fake, "cudaMemsetAsync")
+    flushes = listening(use(), "cudaMemsetAsync")
     mode = replace(THROUGHPUT, cold=True, cuda_graph=False)
     found = measure(with_engine(job(perceptron, workload=workload(mode=mode)), engines))
     assert len(flushes) >= COUNT
@@ -216,8 +214,7 @@ RULE = TelemetryRule(depth="full", interval_ms=20, duration_ms=300, idle_ms=150,
 def h200(use: Use) -> Iterator[None]:
     """NVML's stand-in too, here and in the sampling process; gone before TensorRT's is."""
     use()
-    place = fake_gpus.NVML / "pynvml.py"
-    spec = importlib.util.spec_from_file_location("pynvml", place)
+    spec = importlib.util.spec_from_file_location("pynvml", fake_gpus.NVML / "pynvml.py")
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         fake_gpus.use(patch, "h200")

@@ -77,8 +77,7 @@ def test_the_queries_that_fill_the_pipeline_are_not_counted(recording, depth, tr
 def test_throughput_is_what_the_device_does(recording, transfers) -> None:
     found = recording(replace(THROUGHPUT, transfers=transfers))
     found.recorder.run(10)
-    compute = found.series("gpu_compute")
-    assert np.median(compute) == pytest.approx(COMPUTE_MS, rel=0.01)
+    assert np.median(found.series("gpu_compute")) == pytest.approx(COMPUTE_MS, rel=0.01)
     # back to back: one query follows the other as soon as the device is free
     assert found.recorder.wall_ms == pytest.approx(10 * COMPUTE_MS, rel=0.05)
     run = found.as_run()
