@@ -108,9 +108,8 @@ def test_runs_are_marked_as_their_own_pages_are(tmp_path) -> None:
             codes = re.findall(r"\((W-[A-Z-]+)\)", marked[1])
             more = f" + {len(codes) - 1}" if len(codes) > 1 else ""
             said = re.split(r"(?<=\)); ", marked[1])[0]
-            assert marked[2] == (
-                f'<span class="says" title="{marked[1]}">{said}</span>{more}' if codes else "—"
-            )
+            says = f'<span class="says" title="{marked[1]}">{said}</span>{more}'
+            assert marked[2] == (says if codes else "—")
             assert ("W-FEW-SAMPLES" in codes) is (count == 12)
             assert all(f"<code>{code}</code>" in own for code in codes)
 
