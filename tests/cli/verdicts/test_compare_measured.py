@@ -124,6 +124,9 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
     assert main(["compare", "fp32", "new", "--across", "precision"]) == 0
     command = "enginescope validate /m/new/net.onnx --on ort-cpu --reference /m/net.onnx"
     assert f"check the outputs: {command}" in capsys.readouterr().err
+    assert main(["gate", "--baseline", "fp32", "fp16", "--across", "precision"]) == 0
+    command = "enginescope validate /m/net.onnx --on ort-cpu:fp16"
+    assert f"check the outputs: {command}\n" in capsys.readouterr().err
 
 
 def test_verdicts_stand_before_the_plans(store, capsys) -> None:

@@ -101,8 +101,7 @@ def _show(linted: Sequence[Linted], top: int | None) -> None:
     from enginescope.render.base.text import screen_width, sentence, show, stacked
     from enginescope.render.plans import findings
 
-    width = screen_width()
-    name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
+    name_width = max(20, (screen_width() - _FIGURE_COLUMNS) * 2 // 3)
     for number, plan in enumerate(linted):
         if number:
             print()

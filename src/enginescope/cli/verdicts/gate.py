@@ -14,13 +14,7 @@ from enginescope.cli.process_options import command_line, picked, rounds_end_opt
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
-from enginescope.records.verdict.gate import (
-    DEFAULT_REGRESSION_PCT,
-    GatePolicy,
-    GateReport,
-    GateTerms,
-    Limit,
-)
+from enginescope.records.verdict import gate
 
 
 @verb(
@@ -41,7 +35,8 @@ from enginescope.records.verdict.gate import (
 )
 @option(
     "--max-regression limits",
-    f"Maximum regression of a metric, as 2% or p99=5%.  [default: {DEFAULT_REGRESSION_PCT:g}%]",
+    "Maximum regression of a metric, as 2% or p99=5%."
+    f"  [default: {gate.DEFAULT_REGRESSION_PCT:g}%]",
     multiple=True,
     metavar="[METRIC=]PERCENT",
 )
@@ -54,7 +49,7 @@ from enginescope.records.verdict.gate import (
 @option(
     "--inconclusive",
     "Measure inconclusive jobs again, fail, or pass; measure fails if that is not enough.",
-    click.Choice(get_args(GatePolicy)),
+    click.Choice(get_args(gate.GatePolicy)),
     default="measure",
 )
 @option(
@@ -88,7 +83,7 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
 
     check_files(options, *baselines, *current)
     limits = limits_of(options["limits"], options["metrics"])
-    terms = GateTerms(limits=limits, **picked(options, "inconclusive", "across", "confidence"))
+    terms = gate.GateTerms(limits=limits, **picked(options, "inconclusive", "across", "confidence"))
     request = GateRequest(
         baseline=baselines,
         current=current,
@@ -109,7 +104,7 @@ def command(current: tuple[str, ...], baselines: tuple[str, ...], **options: Any
     return exit_code(progress, int(not report.is_passed))
 
 
-def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...]:
+def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[gate.Limit, ...]:
     """Return the limit of each metric that is looked at; `UsageError`: no percentage or metric.
 
     A percentage alone is of every metric without one of its own; one that is named with a metric
@@ -117,7 +112,7 @@ def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...
     """
     from enginescope.analysis.verdicts.compared_figures import HEADLINE, check_metric
 
-    general, own = DEFAULT_REGRESSION_PCT, dict[str, float]()
+    general, own = gate.DEFAULT_REGRESSION_PCT, dict[str, float]()
     for one in limits:
         name, equals, amount = one.rpartition("=")
         if equals:
@@ -126,7 +121,7 @@ def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...
             general = _percent(one, one)
     asked = [check_metric(one) for one in metrics] or [HEADLINE]
     every = dict.fromkeys((*asked, *own))
-    return tuple(Limit(metric=one, regression_pct=own.get(one, general)) for one in every)
+    return tuple(gate.Limit(metric=one, regression_pct=own.get(one, general)) for one in every)
 
 
 def _percent(amount: str, given: str) -> float:
@@ -137,10 +132,13 @@ def _percent(amount: str, given: str) -> float:
         raise UsageError(what, why="not a percentage", hint=hint) from None
 
 
-def _steps(report: GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _steps(report: gate.GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     from enginescope.services.explain import shown_word
 
     if report.rows:
         worst = report.rows[0]  # the worst outcome comes first
+        outputs = ("validate", worst.path or worst.model, "--on", worst.backend)
+        if "precision" in {one.evidence.get("key") for one in worst.notices}:
+            yield "check the outputs", words("enginescope", *outputs)
         yield "explain it", words("enginescope", "explain", shown_word(worst.outcome.value))
         yield step(options, "over time", "history", worst.model)
