@@ -12,8 +12,7 @@ NAME = "small_convnet.onnx.engine"
 
 
 def test_plans_are_shown_and_compared(plan: Path, data: Path) -> None:
-    whole = data / "trt86-h200-process" / plan.name
-    text = checked(es.open_plan(whole)._repr_html_()).text
+    text = checked(es.open_plan(data / "trt86-h200-process" / plan.name)._repr_html_()).text
     assert "21 layers: 19 launch work" in text
     assert "GPU compute time 0.08120 ms" in text  # of the files beside the plan
     checked_live(es.open_plan(plan).chart("latency-per-type")._repr_html_())

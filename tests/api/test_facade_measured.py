@@ -150,8 +150,7 @@ def test_a_run_of_no_comparison_under_its_tag_is_skipped_with_a_warning(store, i
 
 def test_the_27th_side_is_refused_before_anything_is_measured(store) -> None:
     runs = [RunView(process(1.0, seed=at)) for at in range(27)]
-    labels = [side.label for side in es.compare(*runs[:26]).sides]
-    assert labels == list(string.ascii_uppercase)
+    assert [side.label for side in es.compare(*runs[:26]).sides] == list(string.ascii_uppercase)
     backends = [f"fake?latency_us={at}" for at in range(27)]
     for call in (lambda: es.compare(*runs), lambda: es.bench_interleaved(__file__, on=backends)):
         with pytest.raises(UsageError, match="27 sides") as caught:

@@ -45,8 +45,7 @@ def test_data_and_limits_are_those_given(tmp_path) -> None:
     )
     assert first.passes
     for number in range(2):
-        x = generator.standard_normal((2, 4)).astype(np.float32)
-        np.savez(inputs / f"{number}.npz", x=x)
+        np.savez(inputs / f"{number}.npz", x=generator.standard_normal((2, 4)).astype(np.float32))
         np.savez(answers / f"{number}.npz", y=np.zeros((2, 3), np.float32))
     assert not es.validate(model, data=inputs, reference=answers).passes
     assert es.validate(model, data=[inputs], reference=answers, atol={"y": 1e3}).passes

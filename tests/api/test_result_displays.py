@@ -65,8 +65,7 @@ def suite(inputs: Inputs) -> Any:
 
 
 def history(_: Inputs) -> Any:
-    views = [RunView(run) for run in over_days([1.0] * 8 + [1.2] * 8)]
-    (found,) = es.history(views)
+    (found,) = es.history([RunView(run) for run in over_days([1.0] * 8 + [1.2] * 8)])
     return found
 
 

@@ -33,8 +33,7 @@ def stalling() -> Callable[[], None]:
 
 
 def test_a_stall_shows_as_queueing_in_every_later_query() -> None:
-    rule = LoadRule(arrivals="constant", rate_per_s=1e3 / GAP_MS, queries=40)
-    load = served(rule, stalling())
+    load = served(LoadRule(arrivals="constant", rate_per_s=1e3 / GAP_MS, queries=40), stalling())
     found, arrivals = series(load), load.samples()[0].start_ms
     assert arrivals.tolist() == [GAP_MS * at for at in range(40)]
     assert found["service"][STALLED] >= 1e3 * STALL_S
@@ -75,8 +74,7 @@ def test_several_workers_serve_at_the_same_time() -> None:
 
 def test_the_rate_is_a_share_of_the_closed_loop() -> None:
     rule = LoadRule(arrivals="constant", share=0.5, queries=11, workers=2)
-    load = served(rule, lambda: None, lambda: None, closed_ms=(2.0, 2.0, 8.0))
-    outcome = load.outcome()
+    outcome = served(rule, lambda: None, lambda: None, closed_ms=(2.0, 2.0, 8.0)).outcome()
     assert outcome.rate_per_s == pytest.approx(250.0)  # of the mean: what one worker gets done
     assert (outcome.closed_ms, outcome.closed_per_s) == (2.0, 250.0)
 

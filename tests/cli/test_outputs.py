@@ -68,8 +68,7 @@ def test_a_file_that_is_no_model_is_said_so_whatever_it_is_called(tmp_path, endi
 
 def test_a_report_where_none_can_be_written(data, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path))
-    profile = data / "trt86-h200-process" / f"{NAME}.profile.json"
-    assert main(["import", str(profile)]) == 0
+    assert main(["import", str(data / "trt86-h200-process" / f"{NAME}.profile.json")]) == 0
     (tmp_path / "file").write_text("")
     assert main(["report", "latest", "--output", str(tmp_path / "file" / "x")]) == 2
     assert "Traceback" not in capsys.readouterr().err

@@ -86,8 +86,7 @@ def test_a_guard_is_asked_for_and_tells_the_truth() -> None:
 
 def test_nothing_in_the_table_is_unused() -> None:
     names = {use.name for use in uses()} | {name for name, _, _ in overrides()}
-    used = {row for name in names for row in rows_of(name)}
-    assert sorted(TABLE - used) == []
+    assert sorted(TABLE - {row for name in names for row in rows_of(name)}) == []
 
 
 def test_nothing_that_is_called_ours_is_unused() -> None:

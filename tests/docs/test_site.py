@@ -42,8 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         missing("the site is built with the packages of the group docs")
     target = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(target)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=True)
     return target
 
 

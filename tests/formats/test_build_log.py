@@ -97,8 +97,7 @@ def test_a_second_list_of_layers_repeats_the_first() -> None:
     long = b"Layers:\n" + build_logs.LONG_LAYERS.encode()
     assert len(story_of(build_logs.log_86() + long).layers) == 3
     title = b"Engine Layer Information:"
-    log = build_logs.log_86().replace(title, b"Layers:\n" + title)
-    assert len(story_of(log).layers) == 3
+    assert len(story_of(build_logs.log_86().replace(title, b"Layers:\n" + title)).layers) == 3
 
 
 def test_lines_that_only_begin_as_known_ones_and_dimensions_that_are_none() -> None:

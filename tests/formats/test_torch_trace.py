@@ -43,8 +43,7 @@ def test_kernels_count_for_the_operator_that_started_them() -> None:
     found, (notice,) = read(value)
     profile = found.profile
     assert (profile.source, profile.part, profile.iterations) == ("torch", "operator", 2)
-    rows = {one.name: (one.kind, one.total_ms, one.mean_ms) for one in profile.layers}
-    assert rows == {
+    assert {one.name: (one.kind, one.total_ms, one.mean_ms) for one in profile.layers} == {
         "aten::addmm": ("addmm", pytest.approx(0.06), pytest.approx(0.03)),
         "Memcpy DtoH": ("Memcpy DtoH", pytest.approx(0.005), pytest.approx(0.0025)),
     }

@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def compiled(source: Path, output: Path) -> Path:
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
         pytest.skip("no C compiler")
-    compiler = ROOT / "native" / "compile.py"
-    subprocess.run([sys.executable, compiler, source, output], check=True)
+    subprocess.run([sys.executable, ROOT / "native" / "compile.py", source, output], check=True)
     return output
 
 

@@ -58,8 +58,7 @@ def test_no_driver_or_package_means_no_devices_and_a_lost_gpu_is_left_out(monkey
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert probe_devices() == ()
     handles = {"nvmlDeviceGetHandleByIndex": lambda index: index or refuse()}
-    two = fake_nvml(nvmlDeviceGetCount=lambda: 2, **handles)
-    monkeypatch.setitem(sys.modules, "pynvml", two)
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(nvmlDeviceGetCount=lambda: 2, **handles))
     assert len(probe_devices()) == 1
 
 

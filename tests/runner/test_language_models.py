@@ -88,8 +88,7 @@ def test_the_decode_loop_gives_the_tokens_of_whole_prompts(style, tmp_path) -> N
         ids = np.concatenate([ids, token.reshape(2, 1)], axis=1)
     assert len(session.loop.generated) == 7
     present = {one.name: one.shape for one in session.tensors()[1]}
-    name = "present.0.key" if style == "optimum" else "present_0"
-    assert present[name][-2] == 5 + 6
+    assert present[("present.0.key" if style == "optimum" else "present_0")][-2] == 5 + 6
 
 
 def test_a_decode_loop_has_time_to_first_token_and_per_token(tmp_path) -> None:

@@ -69,8 +69,7 @@ def test_what_needs_a_look_comes_first(sessions) -> None:
     with client_of(sessions) as client:
         text = page_of(client)
         rest = page_of(client, "/?state=unknown")
-    order = [word for _, word in jobs(text)]
-    assert order == ["perhaps slower", "slower", "faster", "unchanged"]
+    assert [word for _, word in jobs(text)] == ["perhaps slower", "slower", "faster", "unchanged"]
     assert '<a href="/?state=unknown">1 more job</a>' in text  # nothing can be said of it
     assert dict(jobs(text) + jobs(rest)) == {model: word for model, (_, word) in STANDINGS.items()}
     counts = re.findall(r'<a class="(\w*)" href="/\?state=\w+">([^<]*)</a>', text)
@@ -130,8 +129,7 @@ def test_runs_that_are_not_usable_are_counted_and_nothing_is_called_fine(tmp_pat
         store.save(process(4.0, at, of=job(model), notices=notices))
     with client_of(store) as client:
         text = page_of(client)
-        counts = re.findall(r'<a class="(\w*)" href="(/\?[^"]*)">([^<]*)</a>', text)
-        assert counts == [
+        assert re.findall(r'<a class="(\w*)" href="(/\?[^"]*)">([^<]*)</a>', text) == [
             ("", "/?state=unknown", "3 jobs without a verdict"),
             ("bad", "/?state=unusable", "2 newest runs not usable"),
         ]
@@ -188,8 +186,7 @@ def test_a_job_leads_to_its_history(sessions) -> None:
     sessions.save(run)
     with client_of(sessions) as client:
         home = page_of(client, "/?model=new")
-        address = re.search(r'<a href="([^"]*)">History</a>', home)[1]
-        path, _, anchor = address.partition("#")
+        path, _, anchor = re.search(r'<a href="([^"]*)">History</a>', home)[1].partition("#")
         text = client.get(path).text
     assert f'id="{anchor}"' in text
     assert f'href="/runs/{run.id}"' in text

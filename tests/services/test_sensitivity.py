@@ -135,8 +135,7 @@ def test_int8_names_the_layer_with_an_outlier(tmp_path, planted) -> None:
 @pytest.mark.parametrize(("to", "operator"), [("fp16", "CumSum"), ("int8", "Sin")])
 def test_what_the_converter_leaves_in_fp32_has_no_error(tmp_path, planted, to, operator) -> None:
     planted(lambda _job: 1.0)
-    model = chain(tmp_path / "net.onnx", first=operator)
-    report = measured(model, to=to, rounds=3, samples=1)
+    report = measured(chain(tmp_path / "net.onnx", first=operator), to=to, rounds=3, samples=1)
     (same,) = (layer for layer in report.layers if layer.alone.state == "unchanged")
     assert same.operators == (operator,)
     assert (same.alone.error, same.alone.time, same.rank) == (None, None, None)

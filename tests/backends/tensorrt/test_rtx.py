@@ -89,8 +89,7 @@ def test_a_gpu_that_it_serves_runs_its_engines(rtx, perceptron, engines) -> None
     rtx("8.9")
     tensorrt_rtx().require(SPEC)
     assert tensorrt_rtx().availability().detail == "TensorRT for RTX 1.7.1.116 on Fake H200"
-    one = job(perceptron, runtime="rtx", compute_capabilities="8.9,12.0")
-    built = with_engine(one, engines)
+    built = with_engine(job(perceptron, runtime="rtx", compute_capabilities="8.9,12.0"), engines)
     assert usual_backend(built.engine) == runtime_of(engines / built.engine) == "trt-rtx"
     found = measure(built)
     assert found.samples

@@ -302,8 +302,7 @@ def test_a_folder_may_name_inputs_as_files_can(tmp_path, capsys) -> None:
     np.save(sample / "a_x_0.npy", np.array([1, 2], np.float32))
     np.array([3, 4], np.float32).tofile(sample / "b.raw")
     np.savez(tmp_path / "first.npz", y=np.array([4, 6], np.float32))
-    given = ("--data", tmp_path / "data", "--reference", tmp_path)
-    assert run(capsys, model, *given)[0] == 0
+    assert run(capsys, model, *("--data", tmp_path / "data", "--reference", tmp_path))[0] == 0
 
 
 @pytest.mark.slow

@@ -126,8 +126,7 @@ def test_the_order_of_the_sides_goes_on_where_it_ended(store, played, convnet, t
 def test_inconclusive_it_gets_twice_as_many_rounds(store, played, convnet, capsys) -> None:
     """At a higher confidence."""
     played.noise = 0.2
-    command = ["bench", str(convnet), *two(), "--compare", "--rounds", "8"]
-    assert main(command) == 0
+    assert main(["bench", str(convnet), *two(), "--compare", "--rounds", "8"]) == 0
     tag = comparison_in(store)
     shown = " ".join(capsys.readouterr().out.split())
     assert "(99 % CI" in shown

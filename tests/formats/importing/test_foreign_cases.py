@@ -199,8 +199,7 @@ def test_the_last_of_several_documents_may_be_cut_off(tmp_path) -> None:
 
 
 def test_documents_of_several_kinds_make_one_run(tmp_path) -> None:
-    text = json.dumps(times.PROFILE) + "\n" + json.dumps({"Layers": [PLAN_LAYER]})
-    run = only(tmp_path, text)
+    run = only(tmp_path, json.dumps(times.PROFILE) + "\n" + json.dumps({"Layers": [PLAN_LAYER]}))
     assert (len(run.plan.layers), run.profile.iterations) == (1, 2)
 
 

@@ -154,8 +154,7 @@ def test_a_quantization_belongs_to_the_layer_that_computes_its_input(tmp_path) -
 def test_a_name_that_is_sure_comes_before_one_that_is_not(tmp_path) -> None:
     """MatMul nodes of BERT belonged to the layer that transposed their weights."""
     nodes = [make_node("MatMul", ["x", "w"], ["y"], name="product")]
-    found = owners(tmp_path, nodes, "xw", (1, "product"), (0, "product"))
-    assert found == [(), ("product",)]
+    assert owners(tmp_path, nodes, "xw", (1, "product"), (0, "product")) == [(), ("product",)]
 
 
 def test_a_tensor_is_not_taken_for_a_node_of_its_name(tmp_path) -> None:
@@ -164,5 +163,4 @@ def test_a_tensor_is_not_taken_for_a_node_of_its_name(tmp_path) -> None:
         make_node("Relu", ["b"], ["c"], name="fused"),
         make_node("Relu", ["c"], ["y"], name="b"),
     ]
-    found = owners(tmp_path, nodes, "x", (0, "fused"), (1, "b"))
-    assert found == [("a", "fused"), ("b",)]
+    assert owners(tmp_path, nodes, "x", (0, "fused"), (1, "b")) == [("a", "fused"), ("b",)]

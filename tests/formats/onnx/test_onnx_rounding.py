@@ -114,8 +114,7 @@ def test_what_depends_on_shapes_alone_stays_exact(tmp_path) -> None:
 
 def test_a_single_factor_stays(tmp_path) -> None:
     """FP16 would make an epsilon of 1e-9 a 0; converters keep such a constant above 0."""
-    node = make_node("Mul", ["x", "f"], ["y"])
-    model = net(tmp_path, [node], ([1], [1]), f=np.float32(1e-9))
+    model = net(tmp_path, [make_node("Mul", ["x", "f"], ["y"])], ([1], [1]), f=np.float32(1e-9))
     copy = rounded_onnx(model, "fp16", tmp_path / "copy")
     assert outputs(copy.path, np.array([60000], np.float32))["y"] == pytest.approx([6e-5], rel=1e-3)
 

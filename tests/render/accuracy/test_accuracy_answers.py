@@ -61,16 +61,14 @@ def test_figures_classes_and_broken_limits_in_words() -> None:
     (side,) = found.sides
     assert broken_text(found, side, "miou") == "a.onnx: mIoU 70.00 % is below its limit of 1"
     assert broken_text(found, side, "error") == "a.onnx: error cannot be stated, its limit is 1"
-    limits = (TaskLimit(metric="miou", value=1.0),)
-    assert task_answer(report({"miou": 70.0}, limits=limits)) == (
+    assert task_answer(report({"miou": 70.0}, limits=(TaskLimit(metric="miou", value=1.0),))) == (
         "Segmentation: every limit is kept"
     )
 
 
 def test_what_was_left_out_is_named_up_to_three() -> None:
     left_out = tuple(LeftOut(sample=f"{n}.png", why="no target") for n in range(5))
-    found = report({"miou": 70.0, "error": 2e-5}, left_out=left_out, unused=("x", "y"))
-    part = task_part(found)
+    part = task_part(report({"miou": 70.0, "error": 2e-5}, left_out=left_out, unused=("x", "y")))
     assert part.answer == "Segmentation against the targets in gt, 3 samples"
     whole = "".join(as_text(one, width=60) for one in answer_lines(part, 60))
     for words in ("2 more, all of them in the JSON", "for 2 targets: x, y", "class 59 41.000"):

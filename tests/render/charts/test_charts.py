@@ -228,8 +228,7 @@ def test_no_bin_lies_across_what_the_axis_leaves_out() -> None:
     ((low, high),) = found.cuts
     assert low < 2.9 < high
     rows = found.chart("sides", "Sides").spec["layer"][0]["data"]["values"]
-    across = [one["share"] for one in rows if one["low"] < high and one["high"] > low]
-    assert across == [0.0, 0.0]
+    assert [one["share"] for one in rows if one["low"] < high and one["high"] > low] == [0.0, 0.0]
     assert found.outside[0] == 4
 
 

@@ -209,8 +209,7 @@ def with_time_of_unknown_floors(time_ms: float | None) -> PageSubject:
     subject = small(timed=time_ms is not None)
     found = subject.plan.roofline
     layers = [replace(one, time_ms=1.0 if time_ms else None) for one in found.layers]
-    unknown = {"memory_ms": None, "compute_ms": None, "time_ms": time_ms}
-    layers[0] = replace(layers[0], **unknown)
+    layers[0] = replace(layers[0], memory_ms=None, compute_ms=None, time_ms=time_ms)
     subject.plan.__dict__["roofline"] = replace(found, layers=tuple(layers))
     return subject
 

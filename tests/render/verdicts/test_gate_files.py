@@ -205,8 +205,7 @@ def test_the_next_step_is_the_advice_of_the_worst_row_with_its_runs() -> None:
     assert (name, text) == ("next", advice)
     page = written_page(gate_answer(found)).decode()
     assert page.index('<p class="step"><strong>Next</strong> Look for') < page.index("<table>")
-    commands = [f"<code>enginescope {one}</code>" for one in (compare, history)]
-    assert ", ".join(commands) in page
+    assert ", ".join([f"<code>enginescope {one}</code>" for one in (compare, history)]) in page
     assert "<dt>next</dt>" not in page
     assert gate_answer(replace(found, rows=found.rows[-1:])).facts[0][0] == "baseline"
 

@@ -133,8 +133,7 @@ def test_the_picture_has_each_change_that_counts() -> None:
 
 def test_equal_layers_explain_nothing_and_times_that_contradict_the_verdict_say_so() -> None:
     def text(ratio: float, old: Run, new: Run) -> str | None:
-        model = replace(measured("a", ratio), layers=layer_differences((old,), (new,)))
-        return most_text(model)
+        return most_text(replace(measured("a", ratio), layers=layer_differences((old,), (new,))))
 
     assert text(1.0, run_a(), run_a()) is None
     assert text(1.05, run_b(), run_a()).startswith("most of it: ")

@@ -345,13 +345,11 @@ def test_an_axis_leaves_out_the_gap_between_sides_that_are_far_apart() -> None:
     scale = chart.spec["layer"][0]["encoding"]["x"]["scale"]
     low, cut, again, high = scale["domain"]
     assert 2.0 * (cut - low + high - again) < again - cut
-    places = [float(one["expr"].split()[0]) for one in scale["range"]]
-    assert places == [0, 0.48, 0.52, 1]
+    assert [float(one["expr"].split()[0]) for one in scale["range"]] == [0, 0.48, 0.52, 1]
     assert "The axis leaves out" in " ".join(chart.subtitle)
     rows = chart.spec["layer"][0]["data"]["values"]
     for label in "AB":
-        wide = [row for row in rows if row["side"] == label and row["share"] > 1]
-        assert len(wide) > 4
+        assert len([row for row in rows if row["side"] == label and row["share"] > 1]) > 4
     assert not any(row["share"] for row in rows if cut <= row["low"] < again)
 
 

@@ -86,8 +86,7 @@ def test_bundled_models_are_deterministic_valid_and_written_once(tmp_path) -> No
     first = sample_models(tmp_path / "one")
     second = sample_models(tmp_path / "two")
     for a, b in zip(first, second, strict=True):
-        digests = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (a, b)}
-        assert len(digests) == 1
+        assert len({hashlib.sha256(path.read_bytes()).hexdigest() for path in (a, b)}) == 1
     (first, _) = sample_models(tmp_path)
     stamp = first.stat().st_mtime_ns
     sample_models(tmp_path)

@@ -140,8 +140,7 @@ def test_an_overflow_is_found_and_mended_as_suggested(
         low = trial["latency_low_ms"]  # None where a busy machine leaves too few effective samples
         assert trial["latency_ms"] > 0
         assert low is None or low <= trial["latency_ms"]
-    front = [one for one in trials.values() if one["on_front"]]
-    assert front
+    assert [one for one in trials.values() if one["on_front"]]
     page = (out / "validate.html").read_text(encoding="utf-8")
     assert f"Starts at: {LOUD} (Mul)" in page
     assert "Keep FP32: " in page

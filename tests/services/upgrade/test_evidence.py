@@ -182,8 +182,7 @@ def test_external_weights_are_inputs(model, tmp_path, planted) -> None:
 
 def recorded(prepare, folder: Path, old: str, new: str) -> Path:
     prepare(folder)
-    store = folder / "store"
-    es.upgrade(old=old, new=new, store=store, evidence=folder / "bundle")
+    es.upgrade(old=old, new=new, store=folder / "store", evidence=folder / "bundle")
     return folder / "bundle"
 
 

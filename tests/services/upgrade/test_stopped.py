@@ -74,8 +74,7 @@ def run(convnet, tmp_path, capfd):
 #: 8 processes return the outputs of a model; then 8 or more rounds of two processes time each.
 @pytest.mark.parametrize("at", [1, 8, 9, 16, 17, 18, 26, 40])
 def test_the_report_and_the_evidence_are_there_and_true(run, monkeypatch, tmp_path, at) -> None:
-    error = SystemExit(143) if at % 2 else KeyboardInterrupt()
-    stop = Stop(monkeypatch, at, error)
+    stop = Stop(monkeypatch, at, SystemExit(143) if at % 2 else KeyboardInterrupt())
     code, report, err = run()
     assert code == (143 if at % 2 else 130)
     assert "--continue" in err

@@ -176,8 +176,7 @@ LOG = """\
 
 
 def test_reasons_from_the_log() -> None:
-    found = parse_reasons(LOG, {"Gather_5": "Gather"}, "CUDAExecutionProvider")
-    assert found == {
+    assert parse_reasons(LOG, {"Gather_5": "Gather"}, "CUDAExecutionProvider") == {
         "Pad": "CUDAExecutionProvider has no kernel for it with these types",
         "Gather": "on shapes, not on data: ONNX Runtime deems the CPU cheaper than copying",
         "NonZero": "TensorRT's parser does not know it",

@@ -368,8 +368,7 @@ def test_an_engine_without_an_inspector_is_built(use, perceptron, engines, fault
 def test_the_log_can_be_verbose(use, perceptron, engines) -> None:
     use()
     made = report(build(job(perceptron, engine_cache=str(engines), log_level="verbose")))
-    log = Path(f"{made.engine}.build.log").read_text()
-    assert "[V] [TRT] Registered plugin creator" in log
+    assert "[V] [TRT] Registered plugin creator" in Path(f"{made.engine}.build.log").read_text()
 
 
 # the timing cache
@@ -454,16 +453,14 @@ def test_what_lies_beside_the_engine(each, perceptron, engines) -> None:
 def test_a_build_with_neither_cache_nor_name(use, perceptron, tmp_path, monkeypatch) -> None:
     use()
     monkeypatch.chdir(tmp_path)
-    made = report(build(replace(job(perceptron), engine_cache=None)))
-    assert Path(made.engine).is_file()
+    assert Path(report(build(replace(job(perceptron), engine_cache=None))).engine).is_file()
     assert not (tmp_path / "timing").exists()
 
 
 def test_an_engine_without_weights_is_noticed(use, perceptron, engines) -> None:
     use()
     for more, is_noticed in (({}, True), ({"refit_from": str(perceptron)}, False)):
-        stripped = job(perceptron, strip_plan="1", refit="1", **more)
-        found = measure(with_engine(stripped, engines))
+        found = measure(with_engine(job(perceptron, strip_plan="1", refit="1", **more), engines))
         assert ("W-STRIPPED-WEIGHTS" in codes(found)) is is_noticed
 
 

@@ -30,8 +30,7 @@ def test_a_bound_that_is_missing_is_its_neighbours() -> None:
     (only,), _ = spans(X, min_shapes="x:1x4", max_shapes="x:8x4")
     assert only == {"x": Span(low=(1, 4), opt=(8, 4), high=(8, 4))}
     # without shapes for the build, those of the workload count
-    load = Workload(shapes=(InputShape(name="x", dims=(6, 4)),))
-    (only,), notices = spans(X, load=load)
+    (only,), notices = spans(X, load=Workload(shapes=(InputShape(name="x", dims=(6, 4)),)))
     assert only["x"].opt == (6, 4)
     assert notices == ()
     (only,), notices = spans(X, load=Workload(batch=5))

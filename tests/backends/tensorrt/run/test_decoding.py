@@ -39,8 +39,7 @@ def decoding(model: Path, style: str, length: int, past: int, **more: object) ->
     """Return the job of a decode loop on two rows."""
     sizes = zip(LENGTHS[style], (length, past), strict=True)
     dims = tuple(DimSize(name=name, size=size) for name, size in sizes)
-    mode = replace(Mode(decode=TOKENS), **more)
-    asked = driving.workload(5, batch=2, dims=dims, mode=mode)
+    asked = driving.workload(5, batch=2, dims=dims, mode=replace(Mode(decode=TOKENS), **more))
     return job(model, workload=settled_workload([model], asked))
 
 
@@ -153,8 +152,7 @@ def test_a_profile_spans_the_lengths_from_the_prompt_to_the_last_token() -> None
     load = Workload(shapes=driving.shapes(**shapes), mode=Mode(decode=10))
     (found,), notices = spans_of(inputs, {}, load)
     assert notices == ()
-    spans = {name: (span.low, span.opt, span.high) for name, span in found.items()}
-    assert spans == {
+    assert {name: (span.low, span.opt, span.high) for name, span in found.items()} == {
         "input_ids": ((1, 1), (1, 1), (1, 5)),
         "attention_mask": ((1, 5), (1, 10), (1, 14)),
         "past_0": ((2, 1, 4, 0, 16), (2, 1, 4, 9, 16), (2, 1, 4, 13, 16)),

@@ -145,8 +145,7 @@ def test_a_layout_that_is_only_the_dlas_is_noticed(use, tmp_path, engines, monke
     use()
     one = with_engine(job(models.image(tmp_path / "image.onnx")), engines)
     with opened(one) as session:
-        strange = [replace(one, layout="DLA_HWC4") for one in session._tensors]
-        session._tensors = tuple(strange)
+        session._tensors = tuple([replace(one, layout="DLA_HWC4") for one in session._tensors])
         (notice,) = session.notices()
         assert notice.code == "W-RAW-LAYOUT"
         assert set(notice.evidence) == {"x", "y"}

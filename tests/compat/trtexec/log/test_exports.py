@@ -127,8 +127,7 @@ def test_raw_files_are_named_as_trtexec_names_them() -> None:
     x = of(np.zeros((1, 2), np.float32), DataType.FP32, (1, 2), name="in/put:0")
     assert outputs.raw_file_name(x, "input") == "in_put_0.input.1.2.fp32.raw"
     y = of(np.array([3], np.int64), DataType.INT64, (1,))
-    asked = settings("--dumpRawBindingsToFile")
-    assert dict(raw_files(asked, lambda: (x,), (y,))) == {
+    assert dict(raw_files(settings("--dumpRawBindingsToFile"), lambda: (x,), (y,))) == {
         "in_put_0.input.1.2.fp32.raw": bytes(8),
         "y.output.1.int64.raw": (3).to_bytes(8, "little"),
     }

@@ -96,8 +96,7 @@ def test_the_shapes_of_profiles_come_from_the_plan_where_it_has_them() -> None:
 
 @pytest.mark.parametrize("value", [None, [], {}, {"Layers": []}])
 def test_an_empty_plan_has_no_layers(value) -> None:
-    found = texts(report.layer_info_lines(value))
-    assert found == ["Layer Information:", "Layers:\n\nBindings:"]
+    assert texts(report.layer_info_lines(value)) == ["Layer Information:", "Layers:\n\nBindings:"]
 
 
 def test_nothing_is_said_of_a_run_without_compute_times() -> None:
