@@ -136,6 +136,9 @@ def test_the_step_of_a_coarse_clock_is_found_and_times_stay_above_zero() -> None
     # Few values halfway between two common ones do not halve the step.
     values = np.concatenate([np.full(400, 1.0), np.full(3, 1.5), np.full(400, 2.0)])
     assert quantum(np.concatenate([values, np.full(400, 3.0)])) == 1.0
+    # Samples count by their number where float32 puts two levels around each step.
+    values = np.repeat([1.0, 1.01, 2.0, 2.01, 3.0, 3.01], [300, 100, 100, 300, 200, 200])
+    assert quantum(values) == pytest.approx(1 + 0.01 * (140 - 100) / 340 / 2)
     # Half a step below a sample of 0 there are no times; below others there are.
     times = 0.0005 * np.random.default_rng(5).choice([0, 1, 2], 400, p=[0.8, 0.15, 0.05])
     found = quantile_interval(times, 0.5)

@@ -58,8 +58,7 @@ def test_interval_covers_the_median_of_dependent_samples(phi, n, least) -> None:
 
 
 def test_interval_covers_the_median_of_two_levels() -> None:
-    low = scipy.stats.norm(1, 0.005)
-    exact = low.ppf(0.5 / 0.7)  # the upper level is too far to count
+    exact = scipy.stats.norm(1, 0.005).ppf(0.5 / 0.7)  # the upper level is too far to count
     assert coverage(lambda rng: two_levels(rng, 500), exact, 400)[0] == pytest.approx(
         0.95, abs=0.033
     )
@@ -236,6 +235,8 @@ def test_steps_with_decimal_errors_are_one_step() -> None:
 
 def test_fewer_samples_than_batches_have_no_interval_and_wrong_shares_are_refused() -> None:
     assert [quantile_interval(np.arange(float(n)), 0.5) for n in (1, 2, 5, 9, 11)] == [None] * 5
+    ten = autocorrelation.SampleDistribution(np.arange(10.0))
+    assert (ten.between(0.05, 0.95), ten.between(-0.06, 0.5)) == ((0.0, 9.0), None)
     for q, confidence in [(q, 0.95) for q in (0.0, 1.0, -0.1, 50)] + [(0.5, c) for c in (0, 1, 95)]:
         with pytest.raises(UsageError, match="outside"):
             quantile_interval(np.arange(100.0), q, confidence=confidence)

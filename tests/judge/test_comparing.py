@@ -7,6 +7,7 @@ from enginescope import judge
 from enginescope.judge.errors import UsageError
 from enginescope.judge.experiment import Ended, Measured, Standing
 from enginescope.judge.referee import ERROR, Ruling, _Trial, error_of
+from enginescope.judge.units import format_ms
 from enginescope.judge.verdict import EvidenceLevel, Reason, VerdictKind
 from tests.judge.draws import Drawn
 
@@ -28,11 +29,10 @@ def test_each_verdict_is_said_with_its_interval_and_the_next_step() -> None:
     answer = judge.compare(*sides(1.012, sd=0.05), rounds=16)
     assert answer.verdict.reason is Reason.INTERVAL_TOO_WIDE
     assert answer.pairs[0].sentence.startswith("inconclusive whether B is faster: ")
-    assert answer.next_step is not None
+    assert "| inconclusive |" in answer.markdown()
     assert answer.next_step in answer.text()
-    answer = judge.compare(*sides(1.0, sd=0.5))
-    assert answer.ended is Ended.VAIN
-    assert answer.measured_rounds < 60
+    answer = judge.compare(*sides(1.0, sd=0.5), rounds=45)
+    assert (answer.ended, answer.measured_rounds) == (Ended.VAIN, 23)
 
 
 def test_a_ratio_at_the_threshold_is_measured_on() -> None:
@@ -62,14 +62,28 @@ def test_several_sides_are_compared_with_the_first_measured_or_recorded() -> Non
 
 
 def test_text_markdown_and_json_say_the_same() -> None:
-    answer = judge.compare(*sides(0.9))
+    left_s = []
+    answer = judge.compare(
+        *sides(0.9), max_time_s=60.0, watch=lambda _, rest_s: left_s.append(rest_s)
+    )
+    assert all(rest_s is None or 0 <= rest_s <= 60 for rest_s in left_s)
     sentence = answer.pairs[0].sentence
     assert str(answer).startswith(sentence)
-    assert answer.markdown().startswith(f"**{sentence}**")
+    head = "| side | time | ÷ base | interval | verdict |\n|---|---:|---:|---:|---|\n| A  old | "
+    assert answer.markdown().startswith(f"**{sentence}**\n\n{head}")
+    assert f"{head}{format_ms(answer.verdict.a)} |  |  |  |\n| B  new | " in answer.markdown()
     data = json.loads(answer.json())
     assert data["pairs"][0]["verdict"]["kind"] == "faster"
+    assert " ".join(data) == (
+        "schema sides pairs ended evidence rounds measured_rounds repeated failures next_step "
+        "conditions table"
+    )
+    assert (data["ended"], data["evidence"]) == ("decided", "interleaved processes")
+    assert " ".join(data["conditions"]) == "machine system processors load python"
     assert len(data["table"]) == 2 * answer.measured_rounds
-    assert data["evidence"] == "interleaved processes"
+    row = data["table"][0]
+    assert row["values_ms"] == answer.table[0].measured.values.tolist()
+    assert row["conditions"]["began"].startswith("20")
     assert all(len(line) <= 80 for line in answer.text().splitlines())
 
 
@@ -158,7 +172,7 @@ def test_what_becomes_the_champion_and_what_costs_error() -> None:
     assert judged.answer.pairs[0].sentence.startswith("B is faster")
     champion = Drawn("first", 5.0, 1)
     session = judge.Session(champion)
-    judged = session.propose(Drawn("slower", 5.5, 2))
+    judged = session.propose(Drawn("slower", 5.1, 3))
     assert judged.ruling is Ruling.NOT_FASTER
     assert judged.answer.measured_rounds == 8
     assert session.champion is champion
@@ -187,14 +201,17 @@ def test_an_interrupt_ends_the_search_and_accepts_nothing(monkeypatch, tmp_path)
 def test_a_session_goes_on_from_its_file(tmp_path) -> None:
     kept = tmp_path / "search.jsonl"
     session = judge.Session(Drawn("first", 5.0, 1), proposals=2, keep=kept)
-    session.propose(Drawn("slower", 6.0, 2))
-    session.propose(Drawn("faster", 4.0, 3))
+    estimate = session.propose(Drawn("slower", 6.0, 2)).answer.verdict.estimate
+    assert session.propose(Drawn("faster", 4.0, 3)).error == error_of(1, 2)
     with pytest.raises(UsageError, match="faster was accepted last"):
         judge.Session(Drawn("first", 5.0, 1), proposals=2, keep=kept)
     again = judge.Session(Drawn("faster", 4.0, 3), proposals=2, keep=kept)
     assert again.propose(Drawn("third", 5.0, 4)).error == error_of(2, 2)
-    rulings = [json.loads(line).get("ruling") for line in kept.read_text().splitlines()]
-    assert rulings == [None, "not faster", "accepted", "not faster"]
+    header, *rows = map(json.loads, kept.read_text().splitlines())
+    assert " ".join(header) == "enginescope proposals threshold_pct rounds seconds"
+    assert [row["ruling"] for row in rows] == ["not faster", "accepted", "not faster"]
+    ends = (estimate.interval.low, estimate.interval.high)
+    assert tuple(rows[0][key] for key in ("ratio", "low", "high")) == (estimate.ratio, *ends)
 
 
 def test_sessions_of_no_gain_hardly_ever_accept_any() -> None:

@@ -3,12 +3,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan
+from enginescope.rules.base import Found
 from enginescope.rules.catalogue import RULES, LayerIgnore, LintConfig
-from enginescope.rules.engine import lint
+from enginescope.rules.engine import Place, _merged, explained, lint, savings_of
 from enginescope.rules.view import LintInput, LintView
+from tests.analysis.gated_runs import job, process
 from tests.formats import plans
 from tests.rules.made import layer, plan, timed
 
@@ -21,8 +24,9 @@ MADE = plan(CONV, COPY, END, outputs="later")
 def test_findings_are_sorted_by_time_at_stake_and_have_their_symptoms() -> None:
     report = lint(LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25)))
     assert [one.code for one in report.findings] == ["PLAN104", "PLAN102", "PLAN103"]
-    shares = [one.saving.share_pct(one.saving.bound_ms) for one in report.findings]
-    assert shares == [50, 25, 0]  # conv's time counts once
+    savings = [one.saving for one in report.findings]
+    assert [saving.share_pct(saving.bound_ms) for saving in savings] == [50, 25, 0]
+    assert [saving.alone_ms for saving in savings[:2]] == [0.5, 0.25]  # conv's time counts once
     assert (report.plan, report.layers, report.sum_ms) == ("made", 3, 1.0)
     assert report.saving.bound_ms == 0.75
     assert report.rules == tuple(rule.code for rule in RULES)
@@ -83,8 +87,25 @@ def test_a_cause_is_as_severe_as_its_worst_symptom() -> None:
     (copy,) = (one for one in lint(given).findings if one.code == "PLAN104")
     assert [one.code for one in copy.symptoms] == ["TIME204"]
     assert copy.severity.value == "warning"
-    (border,) = lint(given, LintConfig(select=("PLAN104",))).findings
-    assert border.severity.value == "info"
+    report = lint(given, LintConfig(select=("PLAN104",)))
+    assert ([one.severity.value for one in report.findings], report.gpu) == (["info"], "H200")
+
+
+def test_a_symptom_has_the_cause_with_most_of_its_layers_and_a_layer_one_stake() -> None:
+    rules = {rule.code: rule for rule in RULES}
+    of_rules = (("PLAN115", (0, 1), None), ("PLAN116", (1, 2), {}), ("TIME204", (0, 1), None))
+    places = [
+        Place(rules[code], Found(layers=layers, message="", stakes_ms=stakes))
+        for code, layers, stakes in of_rules
+    ]
+    assert explained(places) == {0: [2], 1: []}
+    view = LintView(LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25)))
+    first, second = savings_of(places[:2], view)
+    assert (first.alone_ms, first.bound_ms, second.unknown_of_ms) == (0.75, 0.75, 0.25)
+    assert _merged(["8.6.1: 1,024 B", "8.6.1: 2 B"]) == "8.6.1: 2 … 1,024 B"
+    run = process(1.0, of=job(cuda_graph=True), plan=MADE)
+    given = LintInput.of_run(RunView(run))
+    assert (given.plan, given.cuda_graph, given.fed) == (MADE, True, run.inputs)
 
 
 def test_the_profiler_s_part_is_not_at_stake() -> None:

@@ -208,6 +208,7 @@ def report(*names: str, channels: int = 3) -> LintReport:
 def test_repeated_blocks_are_one_group() -> None:
     found = report("/layers.9/fc/Conv", "/layers.10/fc/Conv", "/layers.11/fc/Conv")
     (group,) = found.groups
+    assert group.rule == "misaligned-channels"
     assert group.subject() == "each of 3 layers in layers.9 … layers.11"
     assert group.message == "has output channels 67 … 69, not a multiple of 8"
     assert group.saving.bound_ms == sum(one.saving.bound_ms or 0.0 for one in found.findings)

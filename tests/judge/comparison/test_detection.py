@@ -80,6 +80,7 @@ def test_the_scatter_of_normal_processes_in_any_unit() -> None:
     assert scatter_of(list(medians)) == pytest.approx(1.96 * 0.01, rel=0.05)
     medians = [1.0, 1.02, 0.99, 1.01]
     assert scatter_of(medians) == pytest.approx(scatter_of([1e3 * one for one in medians]))
+    assert scatter_of([1.0, math.e]) == pytest.approx(math.sqrt(0.5))
     for few in ([1.0], [1.0, 0.0]):
         with pytest.raises(UsageError):
             scatter_of(few)

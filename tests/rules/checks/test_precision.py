@@ -53,6 +53,12 @@ def test_precision_island_found() -> None:
     assert one.saving.bound_ms == pytest.approx(0.1 + 0.1 + (0.2 + 0.4) / 2)  # half of FP32's bytes
     (one,) = findings("PLAN117", FIRST, IN, POOL, LAST, outputs="c out", inputs="in e")
     assert (one.subject, one.layers) == ("pool", (1, 2))
+    assert one.message.endswith("with 1 copy around it")
+    assert one.evidence == {"precision": "FP32", "around": "FP16", "layers": 1}
+    mean = layer("Pooling", "b FP32 1x8x4x4", "m FP32 1x8x1x1", name="mean")
+    fc = layer("PointWise", "c FP32 1x8x1x1, m FP32 1x8x1x1", "d FP32 1x8x1x1", name="fc")
+    (one,) = findings("PLAN117", FIRST, IN, POOL, mean, fc, OUT, LAST)
+    assert one.layers == (1, 2, 3, 4, 5)
     product = layer("Convolution", "in INT8 1x8x4x4", "b FP16 1x8x4x4", name="product")
     pool = layer("Pooling", "b FP16 1x8x4x4", "c FP16 1x8x1x1", name="pool")
     back = layer("Reformat", "c FP16 1x8x1x1", "d INT8 1x8x1x1", Origin="QDQ")
@@ -146,6 +152,8 @@ def test_unfused_qdq_found() -> None:
     alone = layer("PointWise", "b FP32 1x16x8x8", "out FP32 1x16x8x8")
     (other,) = findings("PLAN106", first, back, alone)
     assert other.message.endswith(": the layer behind it runs in floats")
+    (end,) = findings("PLAN106", first, back, outputs="b")
+    assert end.message == "is a Dequantize on its own, INT8 to FP32"
     found = findings(
         "PLAN106",
         layer("Reformat", "in FP32", "a INT8", Origin="QDQ"),

@@ -179,19 +179,21 @@ CONV = conv_of("out")
 def batch_findings(count: int, *times: float, tactic: str = TACTIC) -> tuple[Finding, ...]:
     made = plan(conv_of("a", tactic), layer("PointWise", "a FP16", "out FP16"))
     device = Device(name="some GPU", sm_count=count)
-    given = LintInput(plan=made, profile=timed(made, *times), device=device)
+    fed = (tensor("in FP16 1x512x7x7"),)
+    given = LintInput(plan=made, profile=timed(made, *times), device=device, fed=fed)
     return lint(given, LintConfig(select=("TIME205",))).findings
 
 
 def test_small_batch_found() -> None:
     (one,) = batch_findings(108, 0.5, 0.5)
-    assert one.message == "leave more than half of the GPU's 108 multiprocessors idle"
-    assert one.evidence["tiles"] == [16]
+    assert one.message == "leave more than half of the GPU's 108 multiprocessors idle at batch 1"
+    assert (one.evidence["tiles"], one.evidence["batch"]) == ([16], 1)
     assert one.saving.item_ms == 0.25  # half of it, at twice the batch
-    gemv = layer("gemm", "in FP16 1x64, w FP16 64x64", "a FP16 1x64", tactic_name="cublas_gemvx")
-    (one,) = findings("TIME205", gemv, layer("PointWise", "a FP16", "out FP16"), times=(0.5, 0.5))
+    ends, how = ("in FP16 1x64, w FP16 64x64", "a FP16 1x64"), {"tactic_name": "cublas_gemvx"}
+    gemvs = [layer("gemm", *ends, name=f"product {at}", **how) for at in range(3)]
+    (one,) = findings("TIME205", *gemvs, WORK, times=(0.25, 0.125, 0.125, 0.5))
     assert one.message.startswith("multiply a matrix by one vector each")
-    assert one.saving.item_ms == 0.25
+    assert (one.subject, one.saving.item_ms) == ("3 layers (product 0 … product 2)", 0.25)
     (one,) = findings("TIME205", CONV, times=(1.0,), gpu="NVIDIA H200")
     assert one.evidence["multiprocessors"] == 132
 
