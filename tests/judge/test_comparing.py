@@ -18,8 +18,7 @@ def sides(ratio: float, *, sd: float = 0.02, seed: int = 1) -> tuple[Drawn, Draw
 
 def test_each_verdict_is_said_with_its_interval_and_the_next_step() -> None:
     answer = judge.compare(*sides(0.9))
-    assert answer.verdict.kind is VerdictKind.FASTER
-    assert answer.ended is Ended.DECIDED
+    assert (answer.verdict.kind, answer.ended) == (VerdictKind.FASTER, Ended.DECIDED)
     assert answer.pairs[0].sentence.startswith("B is faster: 0.")
     assert "(99 % CI 0." in answer.pairs[0].sentence
     assert answer.next_step is None
@@ -173,8 +172,7 @@ def test_what_becomes_the_champion_and_what_costs_error() -> None:
     champion = Drawn("first", 5.0, 1)
     session = judge.Session(champion)
     judged = session.propose(Drawn("slower", 5.1, 3))
-    assert judged.ruling is Ruling.NOT_FASTER
-    assert judged.answer.measured_rounds == 8
+    assert (judged.ruling, judged.answer.measured_rounds) == (Ruling.NOT_FASTER, 8)
     assert session.champion is champion
     session = judge.Session(Drawn("first", 5.0, 1, sd=0.001), threshold_pct=5.0)
     assert session.propose(Drawn("a little", 4.9, 2, sd=0.001)).ruling is Ruling.NOT_FASTER

@@ -56,13 +56,11 @@ def test_throughput_ranks_and_percentiles_of_a_metric() -> None:
     assert describe(samples, batch=8).throughput_per_s == 1600.0
     assert describe(samples, batch=8, one_in_flight=False).throughput_per_s is None
     found = describe(Samples(metric="h2d", values_ms=frozen(np.zeros(200))))
-    assert found.throughput_per_s is None
-    assert found.cv_pct is None
+    assert (found.throughput_per_s, found.cv_pct) == (None, None)
     assert found.median_interval is None
     found = describe(latency(np.arange(1.0, 101.0)), percentiles=(50, 99.9))
     assert [one.p for one in found.percentiles] == [50, 99.9]
-    assert found.p90_ms is None
-    assert found.percentile(99.9).needed_n == 4603
+    assert (found.p90_ms, found.percentile(99.9).needed_n) == (None, 4603)
     in_double = [max(n - 1 - int((1 - 99 / 100) * n), 0) for n in range(1, 2000)]
     ours = [nearest_rank(99, n) for n in range(1, 2000)]
     assert ours != in_double
@@ -96,8 +94,7 @@ def test_percentiles_say_whether_dependent_samples_support_them() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_handful_of_samples_is_described_without_intervals(n: int) -> None:
     found = describe(latency(np.arange(1.0, n + 1)))
-    assert found.effective_n == n
-    assert found.median_interval is None
+    assert (found.effective_n, found.median_interval) == (n, None)
     assert [one.effective_n for one in found.percentiles] == [n] * 3
     assert all(one.mark is Mark.SAMPLES and not one.interval for one in found.percentiles)
 

@@ -40,7 +40,7 @@ def test_a_rule_says_what_a_reader_needs_and_has_its_tests(rule: Rule) -> None:
     assert tuple(paragraphs(rule)) == HEADINGS
     doc = " ".join(rule.doc.lower().split())
     for text in paragraphs(rule).values():
-        assert text.endswith(".") and not text[0].islower() and f": {text.lower()}" in doc
+        assert (text[-1], text[0].islower(), f": {text.lower()}" in doc) == (".", False, True)
     assert not rule.summary.endswith(".")
     assert not rule.advice.endswith(".")
     module, name = rule.check.__module__.split(".")[-1], rule.check.__name__

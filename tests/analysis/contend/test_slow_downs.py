@@ -69,8 +69,7 @@ def test_only_rounds_and_requests_that_count_are_used() -> None:
     sets = rounds()
     sets["A", "B"][2]["A"] = run("A", np.full(200, 1e6))
     found = contention_of(sets, [number for number in range(8) if number != 2], **FIELDS)
-    assert found.rounds == 7
-    assert found.kind is ContendKind.UNAFFECTED
+    assert (found.rounds, found.kind) == (7, ContendKind.UNAFFECTED)
     sets = rounds()
     sets["A", "B"][0]["B"] = run("B", np.empty(0), OutcomeKind.CRASHED)
     found = contention_of(sets, range(8), **FIELDS)

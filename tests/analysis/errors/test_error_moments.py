@@ -98,15 +98,13 @@ def test_small_and_large_parts_zeros_and_factors_have_their_moments() -> None:
     one, other = moments_of(*small) + moments_of(*large), moments_of(*large) + moments_of(*small)
     assert one.norm == pytest.approx(other.norm)
     assert one.norm == pytest.approx(1e200 * math.sqrt(5 / 4))
-    assert ErrorMoments().rmse is None
-    assert ErrorMoments().error_to_spread is None
+    assert (ErrorMoments().rmse, ErrorMoments().error_to_spread) == (None, None)
     zeros = moments_of(np.zeros(4), np.zeros(4))
     assert (zeros.rmse, zeros.error_to_spread, zeros.cosine, zeros.snr_db) == (0.0, 0.0, None, None)
     assert moments_of(np.zeros(4), np.ones(4)).error_to_spread is None
     found = moments_of(np.full(16, 2.0), np.full(16, 2.02))
     assert found.is_constant
-    assert found.error_to_spread == pytest.approx(0.01)
-    assert found.correlation is None
+    assert (found.error_to_spread, found.correlation) == (pytest.approx(0.01), None)
     assert found.slope == pytest.approx(1.01)
     assert found.systematic_share == pytest.approx(1.0)
     generator = np.random.default_rng(1)

@@ -98,6 +98,5 @@ def test_stretches_are_the_percentile_and_compare_has_the_verdict_of_the_gate() 
     terms = CompareConfig(threshold_pct=2.0)
     (tail,) = [verdict for verdict in verdicts(a, b, terms) if verdict.metric == "p99"]
     assert tail == verdict_on(a, b, "p99", terms)
-    assert tail == gate(a, b, TAIL).rows[0].verdict
-    assert tail.kind is VerdictKind.SLOWER
+    assert (tail, tail.kind) == (gate(a, b, TAIL).rows[0].verdict, VerdictKind.SLOWER)
     assert title_of("p99") == "p99 latency"

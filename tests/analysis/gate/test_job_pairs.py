@@ -1,7 +1,13 @@
+import pytest
+
 from enginescope.analysis.gate.job_pairs import pair_jobs
-from enginescope.analysis.verdicts.job_identity import jobs_of, labels_of
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.compared_figures import process_value
+from enginescope.analysis.verdicts.job_identity import JobIdentity, identity_of, jobs_of, labels_of
+from enginescope.core.record import replace
+from enginescope.records.run.job import BackendSpec
 from enginescope.records.tensor import DataType, Tensor
-from tests.analysis.gated_runs import crashed, job, process
+from tests.analysis.gated_runs import crashed, job, process, with_device_latency
 
 
 def shaped(batch: int) -> tuple[Tensor, ...]:
@@ -76,3 +82,14 @@ def test_labels_say_what_tells_jobs_apart() -> None:
         "net.onnx · ort-cpu · batch 1 · CUDA graph",
         "b · ort-cpu · batch 1",
     )
+    known = ("precision", "environment", "decode", "load", "contention", "call")
+    plain = JobIdentity(model="net.onnx", backend="trt")
+    changed = [replace(plain, **{field: 2}) for field in (*known, "streams", "loop")]
+    assert [one.differing(plain) for one in changed] == [*((field,) for field in known), (), ()]
+    assert [changed[-2].text("streams"), changed[-1].text("loop")] == ["2 streams", "calls from 2"]
+    backend = BackendSpec(name="trt", options={"b": "2", "a": "1"})
+    run = process(1.0, of=replace(job(), backend=backend), peak_memory_bytes=0)
+    assert identity_of(run).spec == "trt?a=1&b=2"
+    view = RunView(with_device_latency(run, 0.5))
+    assert process_value(view, "peak_memory") is None
+    assert process_value(view, "device_latency") == pytest.approx(0.5, rel=0.01)

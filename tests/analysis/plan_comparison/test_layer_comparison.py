@@ -188,8 +188,7 @@ def test_without_times_on_both_sides_the_structure_is_compared(timed) -> None:
         for one, has in zip((a, b), timed, strict=True)
     ]
     found = comparison.compare_layers(*sides)
-    assert found.difference_ms is None
-    assert found.difference_pct is None
+    assert (found.difference_ms, found.difference_pct) == (None, None)
     assert all(one.difference_ms is None and one.share_pct is None for one in found.layers)
     assert all(one.difference_ms is None for one in found.explanations)
     assert len(found.explanations[0].members) == 3

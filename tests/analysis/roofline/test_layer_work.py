@@ -149,8 +149,7 @@ def test_deconvolutions_and_windows() -> None:
     assert found
     assert found.macs == 37 * 37 * 48 * 48 * 16
     assert mnk(deconvolution((2, 8, 5), (2, 4, 10), (2,), 4)) == (10, 2, 2, 4)
-    assert pooled_extent(10, 3, 1, 0, 2) == 6
-    assert pooled_extent(2, 3, 1, 0, 1) is None
+    assert (pooled_extent(10, 3, 1, 0, 2), pooled_extent(2, 3, 1, 0, 1)) == (6, None)
     assert pooled_extent(8, 3, 0, 0, 1) is None
 
 

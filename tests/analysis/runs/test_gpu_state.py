@@ -75,8 +75,7 @@ def test_what_was_not_reported_or_measured_at_rest_is_none_and_said() -> None:
     assert calm.interval == restless.interval  # by the counter alone
     found = energy_of(telemetry(ENERGY, spans=SPANS[1:]))
     assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
-    assert energy_of(None) is None
-    assert energy_of(telemetry()) is None
+    assert (energy_of(None), energy_of(telemetry())) == (None, None)
     assert energy_of(telemetry(ENERGY, requests=None)) is None
     assert energy_of(telemetry(ENERGY, spans=SPANS[:1])) is None
     assert energy_of(telemetry(ENERGY, series=None)) is None

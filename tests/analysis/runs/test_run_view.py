@@ -49,13 +49,11 @@ def test_a_run_without_samples_has_no_figures_and_is_named() -> None:
     view = run_view.RunView(failed_run())
     assert view.latency is None
     assert view.summaries == ()
-    assert view.throughput is None
-    assert view.throughput_per_s is None
+    assert (view.throughput, view.throughput_per_s) == (None, None)
     assert view.histogram is None
     assert view.percentile_curve == ()
     assert view.layers == ()
-    assert view.layer_sum_ms is None
-    assert view.layer_sum_ratio is None
+    assert (view.layer_sum_ms, view.layer_sum_ratio) == (None, None)
     assert view.plan_totals is None
     assert view.notices == ()
     assert repr(run_view.RunView(failed_run())) == (
@@ -102,8 +100,7 @@ def test_the_histogram_and_the_curve_are_of_the_samples() -> None:
     assert [one.value_ms for one in curve] == [percentile(values, p) for p in run_view.POINTS]
     by_p = {one.p: one for one in curve}
     assert by_p[99].needed_n == by_p[1].needed_n == 459
-    assert by_p[99.9].mark is Mark.SAMPLES
-    assert by_p[50].mark is None
+    assert (by_p[99.9].mark, by_p[50].mark) == (Mark.SAMPLES, None)
     for values in (bursty_tail(), bursty_tail(400), np.random.default_rng(1).normal(2, 0.1, 700)):
         samples = Samples(metric="latency", values_ms=frozen(values))
         curve = run_view.percentile_curve(samples)
@@ -204,14 +201,12 @@ def test_parts_and_periods_are_medians_of_their_own() -> None:
     assert found.enqueue_ms == 0.2
     found = round_trip(run(latency=[9.0, 11.0], gpu_compute=[8.0, 8.0]))
     assert found.parts == (("gpu_compute", 8.0),)
-    assert found.outside_ms == 2.0
-    assert found.enqueue_ms is None
+    assert (found.outside_ms, found.enqueue_ms) == (2.0, None)
     found = pipeline(run(12.0, gpu_compute=[2.0, 3.0, 4.0], enqueue=[0.5, 0.1, 0.2]))
     assert (found.period_ms, found.compute_ms, found.gap_ms) == (4.0, 3.0, 1.0)
     assert found.enqueue_ms == 0.2
     found = pipeline(run(6.0, gpu_compute=[3.0, 3.0, 3.0]))
-    assert found.gap_ms == -1.0
-    assert found.enqueue_ms is None
+    assert (found.gap_ms, found.enqueue_ms) == (-1.0, None)
     whole, part = {"latency": [1.0]}, {"gpu_compute": [1.0]}
     unequal, empty = {"latency": [1, 2], **part}, {"latency": [], "gpu_compute": []}
     for series in ({}, whole, part, empty, unequal):

@@ -2,11 +2,13 @@ import pytest
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.upgrade.rows import is_settled, metric_rows
+from enginescope.analysis.verdicts.build_spread import build_options_of
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateOutcome
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
@@ -15,6 +17,7 @@ from tests.analysis.in_turn import in_turn, job, named
 from tests.analysis.lottery.drawn import built
 
 JOB = job("trt", "fp16")
+ENGINE = Subject(name="net.engine", kind="engine", path="/m/net.engine")
 SPREAD = BuildSpread(
     environment=("Xeon", "2", None),
     backend="trt",
@@ -55,12 +58,12 @@ def test_a_gap_within_the_variation_between_builds_is_not_called_faster_or_slowe
     verdict = found.pairs[0].headline
     assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, Reason.BUILD_SPREAD)
     assert "builds of net.onnx differ by 2 % (10 builds" in verdict.detail
-    assert verdict.estimate == headline(runs).estimate
-    assert verdict.more is None
+    assert (verdict.estimate, verdict.more) == (headline(runs).estimate, None)
     assert found.is_final
     assert not found.is_decided
     (notice,) = (one for one in measured_notices(found) if one.code == "W-BUILD-SPREAD")
     assert "B is 0.98" in notice.message
+    assert notice.evidence == {"b": "B", "ratio": verdict.estimate.ratio}
     assert "several builds" in why_text(verdict)
     assert headline_sentence(found.pairs[0]).startswith("Inconclusive")
     assert headline(sides(1.02)).kind is VerdictKind.SLOWER
@@ -106,6 +109,12 @@ def test_the_spread_is_that_of_the_same_options_model_and_cache() -> None:
     assert headline(runs, replace(SPREAD, builds=3)).reason is Reason.BUILD_SPREAD
     renamed = replace(SPREAD, model="old name.onnx", model_sha256="5" * 64)
     assert headline(sides(), renamed).reason is Reason.BUILD_SPREAD
+    engines = [
+        tuple(replace(run, job=replace(JOB, subject=ENGINE)) for run in side) for side in sides()
+    ]
+    assert headline(engines, SPREAD).reason is Reason.BUILD_SPREAD
+    runs = in_turn(1.0, jobs=[job(optimized_model="m.onnx", level="1")] * 2)[0]
+    assert build_options_of(runs[0]) == {"level": "1"}
     own = replace(SPREAD, sd=0.001)
     other = replace(SPREAD, options={"builder_optimization_level": "1"})
     assert headline(sides(), other).reason is Reason.BUILD_SPREAD

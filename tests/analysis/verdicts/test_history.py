@@ -9,6 +9,8 @@ from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.stats import autocorrelation
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport, ToolReport
+from enginescope.records.run.load_and_contention import ContentionRule
+from enginescope.records.run.run import HEADLINES
 from enginescope.render.verdicts.history_text import span_text
 from enginescope.services.verdicts.history import HistoryRequest, history_of
 from tests.analysis.gated_runs import crashed, job, process, with_device_latency
@@ -87,6 +89,11 @@ def test_a_series_names_its_evidence_and_counts_failed_runs() -> None:
         assert span_text(found).endswith(f"; evidence: {evidence}")
     found = only([*over_days([4.0] * 3), crashed(9)])
     assert (len(found.points), found.failed) == (3, 1)
+    contended = replace(job(), contention=ContentionRule(contenders=("a", "b")))
+    kinds = [history.is_of_one_question(process(4.0, of=of)) for of in (job(), contended)]
+    assert kinds == [False, True]
+    series = [history.needed_series(metric) for metric in ("latency", "gpu_compute", "p99")]
+    assert series == [HEADLINES, ("gpu_compute",), None]
     other = [crashed(8, of=job(spec="trt")), crashed(9, of=job("other.onnx"))]
     assert only([*over_days([4.0] * 3), *other]).failed == 0
 

@@ -73,8 +73,10 @@ def test_everything_else_that_differs_is_incomparable_in_turn_too() -> None:
     other = [replace(run, environment=gpu) for run in b]
     first = [replace(run, environment=replace(gpu, devices=(Device(name="A100"),))) for run in a]
     (pair,) = compare_sides(named(tuple(first), tuple(other))).pairs
-    assert pair.headline.kind is VerdictKind.INCOMPARABLE
+    assert (pair.headline.kind, pair.headline.more) == (VerdictKind.INCOMPARABLE, None)
     assert "GPU" in pair.headline.detail
+    keys = [[one.key for one in some] for some in (pair.meant, pair.differing)]
+    assert keys == [["precision"], ["gpu"]]
     (pair,) = compare_sides(named(tuple(first), tuple(other)), CompareConfig(across=("gpu",))).pairs
     assert pair.headline.kind is VerdictKind.SAME
     assert [one.key for one in pair.meant] == ["gpu", "precision"]
@@ -136,8 +138,8 @@ def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> No
         "busy machine: other load: 1.8 of 2 cores busy "
         f"(at worst, in 12 of 12 processes of B, {severe} on a busy machine)"
     )
-    assert told.evidence["unstable_processes"] == {"B": severe}
-    assert told.evidence["unstable"] is (severe == 11)
+    counts = {"processes": {"B": 12}, "unstable_processes": {"B": severe}}
+    assert told.evidence == {**counts, "unstable": severe == 11}
     assert is_unstable(told) is (severe == 11)
 
 
@@ -201,9 +203,10 @@ def test_an_early_end_says_the_corrected_ratio_and_samples_weaken_single_process
     found = compare_sides(named(*in_turn(1.015, rounds=8, noise=0.008, seed=0)))
     verdict = found.pairs[0].headline
     assert verdict.corrected_ratio is not None
-    assert codes(found)["I-OVERSTATED"].endswith(
-        f"corrected, B is {verdict.corrected_ratio:.3f} × A, not {verdict.estimate.ratio:.3f} × A"
-    )
+    ratios = verdict.corrected_ratio, verdict.estimate.ratio
+    (notice,) = (one for one in measured_notices(found) if one.code == "I-OVERSTATED")
+    assert notice.message.endswith("B is {:.3f} × A, not {:.3f} × A".format(*ratios))
+    assert notice.evidence == {"b": "B", "corrected_ratio": ratios[0], "ratio": ratios[1]}
     few = (process(1.0, n=20),)
     assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
     a, b = in_turn(1.0)
@@ -246,8 +249,10 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     ]
     assert floor.other_cores == 0.3
     assert decode(encode(floor), NoiseFloor, source="floor") == floor
-    told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
-    assert "measured under load: busy machine: other load: 1.8 of 2 cores busy" in told
+    notices = measured_notices(compare_sides(named(*in_turn(1.0)), floors=(floor,)))
+    (told,) = (one for one in notices if one.code == "W-LOADED-FLOOR")
+    assert "measured under load: busy machine: other load: 1.8 of 2 cores busy" in told.message
+    assert told.evidence == {"code": "W-LOAD", "other_cores": 1.8, "unstable": False}
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
     assert noise_floor(named(*[(*loud(a)[:9], *a[9:]), b])).notices == ()
 
@@ -303,9 +308,15 @@ def test_sides_apart_are_told_to_be_and_separate_commands_in_turn_are_interleave
 
 
 def test_other_versions_are_told_and_runs_without_common_samples_refused() -> None:
-    newer = Environment(host=HOST, versions={"onnxruntime": "1.21", "onnx": "1"})
-    found = codes(compare_sides(named((process(1.0),), (process(1.0, environment=newer),))))
-    assert found["I-OTHER-VERSIONS"].endswith("onnxruntime 1.20 and 1.21")
+    versions = {"onnxruntime": "1.20", "numpy": "1"}, {"onnxruntime": "1.21", "numpy": "2"}
+    older, newer = (
+        (process(1.0, environment=Environment(host=HOST, versions=each)),) for each in versions
+    )
+    notices = measured_notices(compare_sides(named(older, newer)))
+    (notice,) = (one for one in notices if one.code == "I-OTHER-VERSIONS")
+    assert notice.message.endswith("onnxruntime 1.20 and 1.21, numpy 1 and 2")
+    pairs = {"onnxruntime": ("1.20", "1.21"), "numpy": ("1", "2")}
+    assert notice.evidence == {"versions": pairs}
     bare = process(1.0, samples=(), phases=(), peak_memory_bytes=None)
     with pytest.raises(UsageError, match="no figure in common"):
         compare_sides(named((bare,), (bare,)))

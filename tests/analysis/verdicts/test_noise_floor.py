@@ -4,6 +4,7 @@ import pytest
 from enginescope.analysis.verdicts.noise_floor import (
     SameSides,
     check_floor,
+    middle_round_s,
     noise_floor,
     self_test_of,
 )
@@ -43,6 +44,8 @@ def test_noise_needs_undisturbed_rounds_of_both_sides() -> None:
     assert noise_floor(named(*in_turn(1.0, rounds=LOOKS[0]))).rounds == LOOKS[0]
     a, b = in_turn(1.0, rounds=12)
     assert noise_floor(named((*a[:3], crashed(a[3]), *a[4:-1]), b[1:])).rounds == 9
+    late = replace(b[1], created=b[1].created.replace(":00.0", ":50.0"))
+    assert middle_round_s(named(a[:2], (b[0], late))) == 60.0  # from the first start of either
     a, b = in_turn(1.0, rounds=24, noise=0.004)
 
     def disturbed(run):
@@ -93,7 +96,8 @@ def three() -> SelfTest:
 
 def test_verdicts_are_counted_and_the_curve_is_drawn_from_all_rounds(three) -> None:
     assert [one.kind for one in three.comparisons] == [VerdictKind.SAME, VerdictKind.SLOWER, None]
-    assert [one.rounds for one in three.comparisons] == [12, 12, 3]
+    rounds = [(one.rounds, one.comparison) for one in three.comparisons]
+    assert rounds == [(count, COMPARISON) for count in (12, 12, 3)]
     assert (three.ended, three.false_verdicts) == (2, 1)
     assert three.false_low_pct == pytest.approx(1.26, abs=0.01)
     assert (three.false_high_pct, three.counted) == (pytest.approx(98.74, abs=0.01), 27)
@@ -101,6 +105,12 @@ def test_verdicts_are_counted_and_the_curve_is_drawn_from_all_rounds(three) -> N
     at = [one.difference_pct for one in three.curve].index(three.smallest_pct)
     assert three.curve[at].found_pct >= 95
     assert three.curve[1].found_pct < 95
+    multiples = [one.difference_pct / three.smallest_pct for one in three.curve]
+    wanted = (0, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2)
+    assert multiples == pytest.approx(wanted, rel=0.05)
+    for one in three.curve:
+        assert 0 <= one.low_pct <= one.found_pct <= one.high_pct <= 100
+        assert 0 <= one.wrong_pct <= 100 - one.same_pct
     assert not three.notices
 
 
@@ -114,6 +124,5 @@ def test_rounds_that_failed_are_skipped_and_too_few_refused() -> None:
     with pytest.raises(UsageError, match="7 of 7 rounds count: a comparison needs 8"):
         from_comparisons(same(rounds=7))
     test = from_comparisons(same(rounds=10, is_late=True))
-    assert test.ended == 0
-    assert test.false_low_pct is None
+    assert (test.ended, test.false_low_pct) == (0, None)
     assert test.false_high_pct is None

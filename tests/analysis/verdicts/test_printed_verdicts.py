@@ -48,8 +48,7 @@ def test_printed_figures_are_the_lowest_level_of_evidence_and_decide_nothing() -
     assert [one.metric for one in pair.verdicts] == ["throughput", "gpu_compute", "enqueue", "h2d"]
     for verdict in pair.verdicts:
         assert verdict.kind is VerdictKind.INCONCLUSIVE
-        assert verdict.reason is Reason.PRINTED_ONLY
-        assert verdict.estimate is None
+        assert (verdict.reason, verdict.estimate) == (Reason.PRINTED_ONLY, None)
         assert kind_text(verdict) == "printed figures only"
     assert not found.is_decided
     assert change_pct(pair.headline) == pytest.approx(-50)
@@ -110,11 +109,12 @@ def test_other_gpus_failed_runs_and_sides_with_nothing_in_common_are_not_compare
 
 def test_notices_of_a_long_tail_and_of_the_log() -> None:
     bound = "* Throughput may be bound by Enqueue Time rather than GPU Compute"
-    found = compared(printed(), printed(870, 1.004, mean_ms=1.06, said=bound))
-    notices = {one.code: one.message for one in measured_notices(found)}
-    assert notices["W-PRINTED-MEAN"].startswith(
+    found = compared(printed(mean_ms=2.0), printed(870, 1.004, mean_ms=2.12, said=bound))
+    notices = {one.code: one for one in measured_notices(found)}
+    assert notices["W-PRINTED-MEAN"].message.startswith(
         "GPU compute time of B: median +0.40 %, mean +6.0 %"
     )
-    assert "in B " in notices["I-ENQUEUE-BOUND"]
+    assert "in B " in notices["I-ENQUEUE-BOUND"].message
+    assert notices["I-ENQUEUE-BOUND"].evidence == {"sides": ["B"]}
     quiet = {one.code for one in measured_notices(compared(printed(), printed(870, 1.004)))}
     assert not quiet & {"W-PRINTED-MEAN", "I-ENQUEUE-BOUND"}

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,8 @@ from enginescope.analysis.verdicts.comparability import CONDITIONS, CompareConfi
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import more_needed
+from enginescope.judge.comparison.run_to_run import SessionShift
 from enginescope.judge.samples import Samples, frozen
 from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.environment import Device, Environment, Host
@@ -51,8 +55,7 @@ def headline(a, b, **terms):
 
 def test_rounds_are_paired_and_a_round_that_one_side_lost_is_left_out() -> None:
     found = headline(*sides(1.05, shared=0.3))
-    assert found.kind is VerdictKind.SLOWER
-    assert found.estimate.method == "rounds"
+    assert (found.kind, found.estimate.method) == (VerdictKind.SLOWER, "rounds")
     assert found.estimate.ratio == pytest.approx(1.05, rel=0.02)
     assert (found.processes_a, found.processes_b) == (10, 10)
     assert found.samples_a == 4000
@@ -60,16 +63,14 @@ def test_rounds_are_paired_and_a_round_that_one_side_lost_is_left_out() -> None:
     a, b = sides(1.0, noise=0.001)
     failed = replace(a[3], outcome=Outcome(kind=OutcomeKind.CRASHED, message="gone"))
     found = headline([*a[:3], failed, *a[4:]], b)
-    assert found.estimate.n_a == 9
-    assert found.kind is VerdictKind.SAME
+    assert (found.estimate.n_a, found.kind) == (9, VerdictKind.SAME)
 
 
 def test_processes_without_turns_are_two_groups_of_their_own_or_an_assumed_scatter() -> None:
     a = [process(one) for one in (1.0, 1.001, 0.999, 1.002, 1.0)]
     b = [process(one) for one in (0.95, 0.951, 0.949, 0.952, 0.95)]
     found = headline(a, b)
-    assert found.estimate.method == "processes"
-    assert found.kind is VerdictKind.FASTER
+    assert (found.estimate.method, found.kind) == ("processes", VerdictKind.FASTER)
     twice = [headline([process(1.0)] * 2, [process(one)] * 2) for one in (1.06, 1.1)]
     assert [one.kind for one in twice] == [VerdictKind.INCONCLUSIVE, VerdictKind.SLOWER]
     assert {(one.estimate.method, one.processes_a) for one in twice} == {("samples", 2)}
@@ -134,8 +135,13 @@ def test_unknown_conditions_are_named_and_a_side_without_a_good_run_is_an_error(
     with pytest.raises(UsageError, match="--across drivr"):
         headline([process(1.0)], [process(1.0)], across=("drivr",))
     failed = replace(process(1.0), outcome=Outcome(kind=OutcomeKind.FAILED, message="no memory"))
-    with pytest.raises(UsageError, match="no memory"):
-        verdicts([failed], [process(1.0)])
+    for label, sides in (("A", ([failed], [process(1.0)])), ("B", ([process(1.0)], [failed]))):
+        with pytest.raises(UsageError, match=f"nothing of {label} to compare") as caught:
+            verdicts(*sides)
+        assert caught.value.why == "no memory"
+    hosts = [Environment(host=Host(cpu_model=name)) for name in ("Xeon", "Epyc")]
+    (found,) = differences(*([process(1.0, environment=host)] for host in hosts))
+    assert (found.a, found.b) == ("Xeon", "Epyc")
 
 
 @pytest.mark.parametrize(
@@ -157,16 +163,30 @@ def test_steps_of_the_clock_decide_nothing_unless_the_interval_is_wider() -> Non
     coarse = [sampled(np.repeat([middle, middle + 0.05], 200)) for middle in (1.0, 1.02)]
     found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
     assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP)
-    assert "steps" in found.detail
+    assert found.detail == "the clock has steps of 4.9 % of the median"
     # A gate named steps of 0.23 % where the interval was from −1 to +12 %.
 
     def stepped(median: float) -> Run:
         return sampled(median + 0.0023 * np.random.default_rng(7).integers(-1, 2, 2_000))
 
     medians = (1.0, 1.08, 0.95, 1.05, 0.97, 1.03)
-    found = headline([stepped(one) for one in medians], [stepped(one) for one in medians[::-1]])
-    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE)
-    assert found.more
+    a, b = ([stepped(one) for one in some] for some in (medians, medians[::-1]))
+    open_ = {one.metric: one for one in verdicts(a, b) if one.metric in ("latency", "throughput")}
+    assert {one.reason for one in open_.values()} == {Reason.INTERVAL_TOO_WIDE}
+    assert len(open_) == sum(bool(one.more) for one in open_.values()) == 2
+    # No number of processes settles what sessions leave open, or what is not comparable.
+    shift = SessionShift(sd=0.05, sessions=5, weight=math.sqrt(2), freedom=5)
+    for found in verdicts(*sides(1.05, noise=0.001), CompareConfig(sessions=shift)):
+        assert (found.reason, found.more) == (Reason.SESSIONS, None), found.metric
+    assert {one.more for one in verdicts(*sides(1.05, noise=0.001))} == {None}
+    graph = [replace(run, job=job(cuda_graph=True)) for run in b]
+    plain = [replace(run, job=job(cuda_graph=False)) for run in a]
+    assert {(one.reason, one.more) for one in verdicts(plain, graph)} == {(Reason.DIFFERENT, None)}
+    # Samples do not tell how processes scatter: √2 × the scatter stays, whatever their number.
+    wide = [level * np.random.default_rng(7).normal(1, 0.2, 400) for level in (1.0, 1.02)]
+    found = headline(*([sampled(values)] for values in wide), scatter_pct=1.0)
+    known = math.sqrt(2) * math.log1p(0.01)
+    assert found.more == more_needed(found.estimate, 1.0, scatter=known) > 100
 
 
 def test_figures_that_each_process_or_build_has_one_of() -> None:

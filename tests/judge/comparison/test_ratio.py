@@ -42,8 +42,7 @@ def test_what_a_round_shares_divides_out_and_sides_exchanged_give_the_inverse() 
 
 def test_few_processes_give_a_ratio_and_no_interval() -> None:
     found = ratio_of_processes([1.0, 1.1], [2.0, 2.2])
-    assert found.interval is None
-    assert found.ratio == pytest.approx(2.0, rel=0.02)
+    assert (found.interval, found.ratio) == (None, pytest.approx(2.0, rel=0.02))
     with pytest.raises(UsageError, match="not above 0"):
         ratio_by_scatter([np.zeros(100)], [np.ones(100)])
     with pytest.raises(UsageError, match="both sides"):
