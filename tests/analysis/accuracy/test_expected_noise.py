@@ -200,6 +200,7 @@ def test_values_below_the_smallest_of_fp16_underflow_and_that_is_said_first(scal
     first, *others = found.outputs[0].reasons
     assert first.code == "underflow"
     assert "below FP16's smallest normal value of 6.1e-05" in first.message
+    assert first.evidence == {"largest": scale * np.abs(SCORES).max()}
     assert others
 
 
@@ -209,7 +210,9 @@ def test_a_channel_that_underflows_is_named_first_and_other_precisions_do_not_un
     wrong = reference.copy()
     wrong[..., 5] = 0
     first = side(reference, wrong, "fp16", reference).outputs[0].reasons[0]
-    assert (first.code, first.evidence["channels"]) == ("underflow", [5])
+    largest = np.abs(reference[..., 5]).max()
+    evidence = {"axis": 1, "channels": [5], "largest": largest}
+    assert (first.code, first.evidence) == ("underflow", evidence)
     assert "channel 5 of axis 1" in first.message
     for row, scale in (("bf16", 1e-8), ("fp16", 1.0)):
         found = codes(side(scale * SCORES, 0 * SCORES, row, scale * SCORES))

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
-from enginescope.analysis.accuracy.binding_check import Bindings, binding_differences
+from enginescope.analysis.accuracy.binding_check import Bindings, OutputPairing, binding_differences
+from enginescope.analysis.accuracy.output_diff import farthest_by_output
 from enginescope.analysis.errors import output_tolerance
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.records.suite.suite import Checking
 from enginescope.records.tensor import DataType, Tensor
-from tests.analysis.answers import codes, limits, side
+from tests.analysis.answers import codes, cross_wave, limits, side, tensor, wave
 
 #: What rounding in each precision costs a deep network: RMSE ÷ spread, as measured or above it.
 HONEST = {"fp32": 3e-6, "tf32": 4e-3, "fp16": 4e-3, "bf16": 0.03, "int8": 0.11, "fp8": 0.1}
@@ -92,15 +95,18 @@ def test_the_worst_sample_and_channel_are_found() -> None:
     assert (channels.axis, int(np.argmax(channels.rmse))) == (1, 5)
     assert channels.max_abs_error[5] == pytest.approx(0.5, rel=1e-5)
     assert found.outputs[0].figures.max_abs_sample == 3
+    candidate[1][0, 0, 0, 0] = np.nan  # graver than any error
+    samples = side(reference, candidate, "int8").samples
+    assert [one.sample for one in farthest_by_output(samples)] == [1]
 
 
 def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences() -> None:
     assert output_tolerance.parse_tolerance("1e-3") == output_tolerance.ToleranceOption(
         output=None, value=1e-3
     )
-    assert output_tolerance.parse_tolerance("a:0:2") == output_tolerance.ToleranceOption(
-        output="a:0", value=2.0
-    )
+    for text, value in (("a:0:2", 2.0), ("a:0:0", 0.0)):
+        option = output_tolerance.ToleranceOption(output="a:0", value=value)
+        assert output_tolerance.parse_tolerance(text) == option
     for text in ("x", "-1", "nan", "inf", ":1", "scores:"):
         with pytest.raises(UsageError):
             output_tolerance.parse_tolerance(text)
@@ -108,6 +114,9 @@ def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences()
         output_tolerance.ToleranceOption(output=name, value=value)
         for name, value in (("y", 0.5), (None, 0.1))
     ]
+    of_all = {"rtol": tuple(options[1:]), "mismatch_pct": tuple(options[1:])}
+    asked = output_tolerance.request_of(Checking(rtol=0.1, mismatch_pct=0.1))
+    assert asked == output_tolerance.ToleranceRequest(**of_all)
     asked = output_tolerance.ToleranceRequest(rtol=tuple(options))
     base = output_tolerance.tolerance_named("fp32")
     assert output_tolerance.tolerance_for("y", base, asked).rtol == 0.5
@@ -119,6 +128,16 @@ def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences()
     (found,) = binding_differences(reference, side)
     assert (found.role, found.what, found.blocks) == ("output", "type", False)
     assert binding_differences(bindings(DataType.FP32), bindings(DataType.FP32)) == ()
+    reference = bindings(DataType.FP32)
+    wide = replace(reference.outputs[0], shape=(1, 4))
+    side = Bindings(inputs=(), outputs=(wide, replace(wide, name="z")))
+    differences = [(one.name, one.what) for one in binding_differences(reference, side)]
+    assert differences == [("x", "missing"), ("y", "shape"), ("z", "extra")]
+    pairing = OutputPairing()
+    given = [tensor(wave(50), "a"), tensor(cross_wave(50), "b")]
+    pairing.add(given, [tensor(wave(50) + 0.1, "A"), tensor(cross_wave(50), "B")])
+    pairs = {(one.side, one.reference) for one in pairing.pairs()}
+    assert pairs == {("A", "a"), ("B", "b")}
 
 
 # Differences of two models' inputs and outputs, and which of them stop a comparison.

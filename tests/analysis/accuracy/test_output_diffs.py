@@ -272,5 +272,6 @@ def test_samples_are_counted_where_another_could_be_told_apart() -> None:
     (output,) = side(same, same, "fp16").outputs
     assert (output.astray, output.told_apart) == (None, None)
     other = [wave(50), cross_wave(50)]
-    (output,) = side(other, other, "fp16").outputs
-    assert (output.astray, output.told_apart) == (0, 2)
+    for samples in (other, [np.stack(other)]):  # items of a batch are samples
+        (output,) = side(samples, samples, "fp16").outputs
+        assert (output.astray, output.told_apart) == (0, 2)

@@ -185,11 +185,11 @@ def with_best_two_swapped(scores: np.ndarray, item: int) -> np.ndarray:
 @pytest.mark.parametrize("row", ["fp32", "fp16", "bf16", "int8"])
 @pytest.mark.parametrize("form", [lambda scores: scores, softmax], ids=["logits", "probabilities"])
 def test_a_clear_best_class_may_not_change(form, row) -> None:
-    reference = form(logits())
-    found = side([reference], [with_best_two_swapped(reference, 7)], row)
-    assert "best-class" in codes(found)
-    (reason,) = (r for o in found.outputs for r in o.reasons if r.code == "best-class")
-    assert (reason.evidence["changed"], reason.evidence["items"]) == (1, 12)
+    for classes in (5, 200):
+        reference = form(logits(classes=classes))
+        found = side([reference], [with_best_two_swapped(reference, 7)], row)
+        evidence = reason(found, "best-class").evidence
+        assert (evidence["changed"], evidence["items"]) == (1, 12)
 
 
 @pytest.mark.parametrize("row", ["fp16", "bf16", "int8"])
@@ -200,6 +200,17 @@ def test_a_tie_within_the_noise_may_change(form, row) -> None:
     scores[0, 7, (best + 1) % 200] = scores[0, 7, best] - 0.02
     reference = form(scores)
     assert side([reference], [with_best_two_swapped(reference, 7)], row).passes
+
+
+def test_each_item_has_a_spread_about_its_own_median() -> None:
+    scores = logits()
+    scores[0, 3] += 5
+    wrong = with_best_two_swapped(with_best_two_swapped(scores, 7), 3)
+    second, best = np.sort(scores[0, [3, 7]])[:, -2:].T
+    above = np.maximum(scores[0, [3, 7]] - np.median(scores[0, [3, 7]], axis=1)[:, None], 0)
+    margins = (best - second) / np.sqrt(2 * np.square(above).mean(axis=1))
+    evidence = reason(side([scores], [wrong], "int8"), "best-class").evidence
+    assert (evidence["changed"], evidence["margin"]) == (2, pytest.approx(margins.max()))
 
 
 def test_masked_classes_hide_no_change_and_nan_and_coordinates_are_no_classes() -> None:
@@ -231,9 +242,7 @@ def eight_bits(values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("row", ["fp64", "fp32", "tf32", "fp16", "bf16"])
 def test_eight_bits_are_too_few_values_for_a_finer_row(row) -> None:
     found = side(list(REFERENCE[:, None]), list(eight_bits(REFERENCE)[:, None]), row)
-    assert "few-values" in codes(found)
-    (reason,) = (r for o in found.outputs for r in o.reasons if r.code == "few-values")
-    assert reason.evidence["values"] <= 255
+    assert reason(found, "few-values").evidence["values"] <= 255
 
 
 def test_enough_values_for_the_row_are_no_rounding_to_8_bits() -> None:

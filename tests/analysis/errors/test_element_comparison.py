@@ -12,6 +12,7 @@ from enginescope.analysis.errors.element_errors import (
     ulp_distances,
 )
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES, error_counts
+from enginescope.core.record import replace
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import limits, tensor
 
@@ -132,11 +133,12 @@ def test_bfloat16_fp8_and_four_bits_are_decoded() -> None:
     assert (found.largest.value, found.ulps[1]) == (2**-7, 1)
     assert (found.low, found.high) == (-2.0, 1.0)
     codes = np.array([0x38, 0xB8, 0x00, 0x7E], np.uint8)
-    found = compare_elements(
-        tensor(codes, dtype=DataType.FP8), tensor(codes, dtype=DataType.FP8), FP32
-    )
-    assert (found.low, found.high) == (-1.0, 448.0)
-    packed = tensor(np.array([0x2A], np.uint8), dtype=DataType.FP4)
-    pair = type(packed)(name="y", dtype=DataType.FP4, shape=(2,), data=packed.data)
-    found = compare_elements(pair, pair, FP32)
-    assert (found.low, found.high, found.elements) == (-1.0, 1.0, 2)
+    for dtype, ends in ((DataType.FP8, (-1.0, 448.0)), (DataType.E8M0, (2.0**-127, 2.0**57))):
+        values = tensor(codes, dtype=dtype)
+        found = compare_elements(values, values, FP32)
+        assert (found.low, found.high) == ends
+    for dtype, ends in ((DataType.FP4, (-1.0, 1.0)), (DataType.INT4, (-6, 2))):
+        packed = tensor(np.array([0x2A], np.uint8), dtype=dtype)
+        pair = replace(packed, shape=(2,))
+        found = compare_elements(pair, pair, FP32)
+        assert (found.low, found.high, found.elements) == (*ends, 2)

@@ -35,6 +35,9 @@ def test_a_peak_is_a_part_of_the_spread_and_names_its_sample_and_index() -> None
     error, peak = reason(found, "error"), reason(found, "peak")
     assert error.message == "RMSE is 0.5 of the reference's spread, at most 0.01 wanted"
     assert error.evidence == pytest.approx({"value": 0.5, "limit": 0.01, "scale": 1.0})
+    assert found.outputs[0].error_limit == pytest.approx(0.01)
+    ten = side([10 * wave(100)], [10 * wave(100) + 5], "fp16")
+    assert reason(ten, "peak").message.startswith("largest error is 0.5 of the reference's spread")
     text = (
         "largest error is 0.5 of the reference's spread, at most 0.252 wanted, at [0] of sample 0"
     )
@@ -102,8 +105,11 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text
     text = "largest error is 0.4 of the reference's spread, at most 0.289 wanted on channel 2 of "
-    text += "axis 1"
-    assert reason(found, "channel-peak").message == text
+    assert reason(found, "channel-peak").message == f"{text}axis 1"
+    coarse = values + np.array([0.001, 0.002, 0.2]) * cross_wave(400)[:, None]
+    found = side([values], [values + np.array([0.0, 0.0, 2.0])], "fp16", [coarse])
+    text = "largest error is 10.0 × that of honest FP16, at most "
+    assert reason(found, "channel-peak").message.startswith(text)
 
 
 def test_an_output_of_few_values_was_rounded_to_8_bits() -> None:
