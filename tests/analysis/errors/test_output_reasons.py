@@ -108,7 +108,7 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     assert reason(found, "channel-peak").message == f"{text}axis 1"
     coarse = values + np.array([0.001, 0.002, 0.2]) * cross_wave(400)[:, None]
     found = side([values], [values + np.array([0.0, 0.0, 2.0])], "fp16", [coarse])
-    text = "largest error is 10.0 × that of honest FP16, at most "
+    text = "largest error is 10 × that of honest FP16, at most "
     assert reason(found, "channel-peak").message.startswith(text)
 
 
