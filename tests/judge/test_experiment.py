@@ -77,8 +77,7 @@ def test_it_is_asked_at_the_looks_and_ends_when_more_would_not_settle_it() -> No
         return Standing.DECIDED if asked[-1] == LOOKS[1] else Standing.GO_ON
 
     experiment = run(Source(), stands=stands)
-    assert asked == list(LOOKS[:2])
-    assert experiment.ended is Ended.DECIDED
+    assert (asked, experiment.ended) == (list(LOOKS[:2]), Ended.DECIDED)
     assert len(experiment.whole_rows()) == LOOKS[1]
     assert run(Source(), stands=lambda _: Standing.VAIN).ended is Ended.VAIN
     experiment = run(Source(), is_vain=lambda _: True)
@@ -123,16 +122,14 @@ def test_a_failed_measurement_is_taken_again_at_once_unless_it_failed_for_good()
     assert sum(position.side for position in source.seen) == GIVE_UP_AFTER
     source = Source()
     source.failing, source.is_final = {(1, 0, 0)}, True
-    assert run(source).ended is Ended.GIVEN_UP
-    assert len(source.seen) == 2
+    assert (run(source).ended, len(source.seen)) == (Ended.GIVEN_UP, 2)
 
 
 def test_an_interrupt_leaves_what_was_measured() -> None:
     source = Source()
     source.interrupted = (1, 4)
     experiment = run(source)
-    assert experiment.ended is Ended.INTERRUPTED
-    assert len(experiment.whole_rows()) == 4
+    assert (experiment.ended, len(experiment.whole_rows())) == (Ended.INTERRUPTED, 4)
     source = Source()
     source.interrupted = (1, 0)
     with pytest.raises(KeyboardInterrupt):
@@ -174,8 +171,7 @@ def test_the_maximum_time_and_lost_sides_end_it() -> None:
     assert len(experiment.table) == 1
     experiment = Experiment(3, Source(), seed=1)
     assert set(experiment.run_round()) == {0, 1, 2}
-    assert set(experiment.run_round([0, 2])) == {0, 2}
-    assert len(experiment.whole_rows()) == 1
+    assert (set(experiment.run_round([0, 2])), len(experiment.whole_rows())) == ({0, 2}, 1)
     with pytest.raises(UsageError, match="without sides"):
         Experiment(0, Source())
     assert looks_up_to(LOOKS[-1]) == LOOKS

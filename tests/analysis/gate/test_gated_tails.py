@@ -61,8 +61,7 @@ def test_a_tail_that_is_a_tenth_worse_is_found_if_samples_are_enough() -> None:
     draw = np.random.default_rng(7)
     report = gate(side(draw, 60), side(draw, 60, first=10), TAIL)
     (row,) = report.rows
-    assert report.result == "inconclusive"
-    assert row.outcome is GateOutcome.INCONCLUSIVE
+    assert (report.result, row.outcome) == ("inconclusive", GateOutcome.INCONCLUSIVE)
     assert row.verdict.reason is Reason.FEW_SAMPLES
     assert (row.verdict.a, row.verdict.b) == (None, None)  # no output shows them
     assert "60 samples" in row.why

@@ -60,8 +60,7 @@ def test_the_exact_counterpart_goes_before_one_known_by_its_file_and_none_is_gue
     gone, new = pairs(
         [process(1.0, of=job("v1.onnx", sha="ab"))], [process(1.0, of=job("v2.onnx", sha="cd"))]
     )
-    assert gone.b is None
-    assert new.a is None
+    assert (gone.b, new.a) == (None, None)
     (pair,) = pairs([process(1.0, of=job(spec="trt"))], [process(1.0, of=job(spec="trt:fp16"))])
     assert (pair.how, [*map(str, pair.changes)]) == ("altered", ["precision: default → fp16"])
     found = pairs(

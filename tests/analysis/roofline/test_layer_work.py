@@ -36,8 +36,7 @@ def test_products_of_plans_and_kernels_that_are_inputs() -> None:
     assert conv.arithmetic_intensity == 64 * 4 * 27 / 872
     assert (conv.compute_efficiency(2.0), conv.memory_efficiency(2.0)) == (64 * 2 * 27, 436)
     assert (conv.compute_efficiency(None), conv.memory_efficiency(0.0)) == (None, None)
-    assert no_op == LayerWork()
-    assert copy.arithmetic_intensity is None
+    assert (no_op, copy.arithmetic_intensity) == (LayerWork(), None)
     assert layer_work(plans.parsed(plans.tensorrt_10()))[-1].macs == 2560
     own = {"Kernel": [3, 3], "Groups": 1, "ConvXAsActInputIdx": 1}
     one = layer("Convolution", [(8, 4, 3, 3), (1, 4, 8, 8)], [(1, 8, 6, 6)], **own)

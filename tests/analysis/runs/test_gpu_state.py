@@ -301,8 +301,7 @@ def test_before_during_and_after() -> None:
     assert found.drop_pct == 0
     for values in ([], [1980], [np.nan, 1980, np.nan]):
         assert clock_around(series(SM_CLOCK, values)) is None
-    assert clock_around(series("other", [1980, 1900])) is None
-    assert clock_around(None) is None
+    assert (clock_around(series("other", [1980, 1900])), clock_around(None)) == (None, None)
 
 
 def test_reasons_by_how_often_they_were_read() -> None:

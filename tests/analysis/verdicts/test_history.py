@@ -200,8 +200,7 @@ def test_facts_of_imported_runs_containers_and_machines_by_name() -> None:
 )
 def test_how_a_job_stands(medians, noise, within, kind) -> None:
     found = history.standing_of(only(over_days(medians, noise=noise)), within)
-    assert found.kind == kind
-    assert (found.estimate is None) == (len(medians) < 4)
+    assert (found.kind, found.estimate is None) == (kind, len(medians) < 4)
     assert (found.change is None) == (kind in ("same", "unknown"))
 
 

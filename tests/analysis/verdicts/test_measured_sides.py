@@ -268,8 +268,7 @@ def test_one_process_a_side_uses_the_floor_or_says_what_is_assumed() -> None:
     few = compare_sides(named((process(1.0),), (process(1.0), process(1.1))))
     assert codes(few)["I-ASSUMED-SCATTER"].startswith("fewer than 6 processes in all: ")
     known = compare_sides(sides, floors=(loud,))
-    assert known.pairs[0].headline.kind is VerdictKind.INCONCLUSIVE
-    assert known.floor == loud
+    assert (known.pairs[0].headline.kind, known.floor) == (VerdictKind.INCONCLUSIVE, loud)
     assert "I-ASSUMED-SCATTER" not in codes(known)
     said = codes(known)["W-BELOW-FLOOR"]
     assert "below the smallest difference this machine can detect: 13 %" in said
