@@ -33,12 +33,9 @@ def convolution(
 
 def small_layers() -> tuple[Layer, ...]:
     """A reformat to INT8, a convolution, a depthwise one that writes FP16, a no-op, a product."""
-    x = tensor("x", 1, 4, 8, 8)
-    a = tensor("a", 1, 4, 8, 8, dtype=INT8)
-    b = tensor("b", 1, 8, 8, 8, dtype=INT8)
-    c = tensor("c", 1, 8, 8, 8, dtype=FP16)
-    d = tensor("d", 1, 512, dtype=FP16)
-    w = tensor("w", 512, 10, dtype=FP16)
+    x, a = tensor("x", 1, 4, 8, 8), tensor("a", 1, 4, 8, 8, dtype=INT8)
+    b, c = tensor("b", 1, 8, 8, 8, dtype=INT8), tensor("c", 1, 8, 8, 8, dtype=FP16)
+    d, w = tensor("d", 1, 512, dtype=FP16), tensor("w", 512, 10, dtype=FP16)
     return (
         layer(0, "quantise", "Reformat", [x], [a], attributes={"Origin": "QDQ"}),
         convolution(1, "conv", a, b),

@@ -81,8 +81,7 @@ def test_time_does_not_depend_on_the_unit(values: list[float], shift: float, pow
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200))
 def test_levels_of_a_short_series_are_dense_ranks(values: list[float]) -> None:
-    expected = scipy.stats.rankdata(values, method="dense") - 1
-    assert levels_of(values).tolist() == expected.tolist()
+    assert levels_of(values).tolist() == (scipy.stats.rankdata(values, method="dense") - 1).tolist()
 
 
 def test_levels_are_the_same_on_any_scale_and_a_spike_hides_no_wandering() -> None:

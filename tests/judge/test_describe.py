@@ -201,8 +201,7 @@ def test_a_spike_does_not_flatten_the_picture_and_levels_stay_two() -> None:
 def test_steps_of_a_clock_make_no_gaps(bins: int | None) -> None:
     rng = np.random.default_rng(4)
     for step in (0.0078125, 0.03, 0.1):
-        values = np.round(rng.normal(5, 0.1, 5000) / step) * step
-        found = histogram(values, bins=bins)
+        found = histogram(np.round(rng.normal(5, 0.1, 5000) / step) * step, bins=bins)
         assert min(found.counts[len(found.counts) // 4 : 3 * len(found.counts) // 4]) > 0
 
 
@@ -226,8 +225,7 @@ def test_equal_values_fill_one_bin_of_one_percent(value: float, margin: float) -
 
 @pytest.mark.parametrize(("bins", "steps"), [(None, 2), (10, 2), (7, 3)])
 def test_bins_hold_whole_steps_of_a_clock_in_their_middle(bins: int | None, steps: int) -> None:
-    values = np.repeat(np.arange(40.0, 60.0), [10, *([30] * 18), 10])
-    found = histogram(values, bins=bins)
+    found = histogram(np.repeat(np.arange(40.0, 60.0), [10, *([30] * 18), 10]), bins=bins)
     assert found.edges_ms == pytest.approx(39.5 + steps * np.arange(-(-20 // steps) + 1))
     assert found.counts[0] == 10 + 30 * (steps - 1)
     assert set(found.counts[1:-1]) == {30 * steps}

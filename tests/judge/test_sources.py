@@ -97,8 +97,7 @@ def test_recorded_rounds_end_and_an_empty_command_is_refused() -> None:
     recorded = judge.Recorded(((1.0, 2.0),), "old")
     assert recorded.measure(0, 1.0).values.tolist() == [1.0, 2.0]
     assert recorded.measure(1, 1.0).failure == "only 1 rounds are recorded"
-    names = [judge.command("a  b").name, judge.program(["a", "b c"]).name]
-    assert names == ["a  b", "a 'b c'"]
+    assert [judge.command("a  b").name, judge.program(["a", "b c"]).name] == ["a  b", "a 'b c'"]
     with pytest.raises(UsageError, match="empty command"):
         judge.command("  ")
     for side, message in ((3, "3 is not a side"), ("./a", "'./a' is not a side")):

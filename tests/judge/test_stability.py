@@ -196,8 +196,7 @@ ONE_MODE = {
 @pytest.mark.parametrize("kind", ONE_MODE)
 def test_one_mode_is_not_two(kind: str, n: int) -> None:
     rng = np.random.default_rng(1)
-    fired = [two_modes(ONE_MODE[kind](rng, n)) is not None for _ in range(40)]
-    assert np.mean(fired) <= 0.05
+    assert np.mean([two_modes(ONE_MODE[kind](rng, n)) is not None for _ in range(40)]) <= 0.05
 
 
 @pytest.mark.parametrize("n", [100, 1000, 10_000])
@@ -242,8 +241,7 @@ def test_a_ramp_and_a_fall_are_drift_and_noise_is_none() -> None:
     assert found.change_pct < -8
     assert all(drift(1 + noise(seed, 300)) is None for seed in range(50))
     assert drift(1 + 0.01 * np.arange(3000) / 3000 + 0.1 * noise(4, 3000)) is None
-    rng = np.random.default_rng(5)
-    values = 1 + 0.02 * np.arange(60) / 60 + 0.3 * rng.standard_normal(60)
+    values = 1 + 0.02 * np.arange(60) / 60 + 0.3 * np.random.default_rng(5).standard_normal(60)
     assert abs(np.median(values[:20]) / np.median(values[-20:]) - 1) > 0.01
     assert drift(values) is None
     # A slow swing on a slope: what is left of it is a handful of effective samples.
@@ -263,8 +261,7 @@ def test_a_straight_or_broken_line_is_no_noise(late_slope: float, noise_pct: flo
 
 def test_wandering_is_seldom_called_drift() -> None:
     rng = np.random.default_rng(3)
-    alarms = [drift(1 + 0.03 * ar1(rng, 1500, 0.9)) is not None for _ in range(60)]
-    assert np.mean(alarms) < 0.15
+    assert np.mean([drift(1 + 0.03 * ar1(rng, 1500, 0.9)) is not None for _ in range(60)]) < 0.15
 
 
 def test_scores_are_distances_in_median_absolute_deviations_or_steps() -> None:

@@ -62,8 +62,7 @@ def test_a_channel_is_judged_by_its_own_noise_up_to_the_ceiling() -> None:
     destroyed = [np.concatenate([values[:, :5], 0 * values[:, 5:]], axis=1) for values in REFERENCE]
     found = judged(destroyed, destroyed, "int8")
     assert "channel-error" in codes(found)
-    limit = found.outputs[0].channels.rmse_limit[5]
-    assert limit <= error_limits.CEILING * 1.01 * np.sqrt(
+    assert found.outputs[0].channels.rmse_limit[5] <= error_limits.CEILING * 1.01 * np.sqrt(
         np.square(np.concatenate(REFERENCE)[:, 5]).mean()
     )
 
@@ -210,8 +209,7 @@ def test_a_channel_that_underflows_is_named_first_and_other_precisions_do_not_un
     wrong = reference.copy()
     wrong[..., 5] = 0
     first = side(reference, wrong, "fp16", reference).outputs[0].reasons[0]
-    largest = np.abs(reference[..., 5]).max()
-    evidence = {"axis": 1, "channels": [5], "largest": largest}
+    evidence = {"axis": 1, "channels": [5], "largest": np.abs(reference[..., 5]).max()}
     assert (first.code, first.evidence) == ("underflow", evidence)
     assert "channel 5 of axis 1" in first.message
     for row, scale in (("bf16", 1e-8), ("fp16", 1.0)):

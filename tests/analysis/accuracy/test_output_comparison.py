@@ -136,8 +136,7 @@ def test_tolerances_are_read_with_names_and_equal_bindings_have_no_differences()
     pairing = OutputPairing()
     given = [tensor(wave(50), "a"), tensor(cross_wave(50), "b")]
     pairing.add(given, [tensor(wave(50) + 0.1, "A"), tensor(cross_wave(50), "B")])
-    pairs = {(one.side, one.reference) for one in pairing.pairs()}
-    assert pairs == {("A", "a"), ("B", "b")}
+    assert {(one.side, one.reference) for one in pairing.pairs()} == {("A", "a"), ("B", "b")}
 
 
 # Differences of two models' inputs and outputs, and which of them stop a comparison.

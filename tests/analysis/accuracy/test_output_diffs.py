@@ -55,8 +55,7 @@ def test_each_sample_has_its_own_figures_and_reason() -> None:
         ([], [tensor(wave(2, 9))]),
         ([tensor(wave(50))], [tensor(wave(49))]),
     )
-    rows = [(one.sample, one.name, one.output, one.shape, one.reason) for one in found.samples]
-    assert rows == [
+    assert [(one.sample, one.name, one.output, one.shape, one.reason) for one in found.samples] == [
         (0, "sample 0", "y", (2, 50), None),
         (1, "sample 1", "y", (3, 50), "error"),
         (2, "sample 2", "y", (50,), "missing"),
@@ -72,8 +71,7 @@ def test_each_sample_has_its_own_figures_and_reason() -> None:
     assert {"missing", "extra", "shape", "error"} <= codes(found)
     found = compared(([tensor(np.arange(5))], [tensor(np.arange(5) + 1)]))
     assert found.samples[0].reason == "unequal"
-    near = compared(([tensor(wave(50))], [tensor(wave(50) * 1.001)]))
-    assert near.samples[0].reason is None
+    assert compared(([tensor(wave(50))], [tensor(wave(50) * 1.001)])).samples[0].reason is None
 
 
 def test_an_output_of_one_side_alone_has_no_figures_and_keeps_its_types() -> None:
@@ -161,8 +159,7 @@ def test_values_are_compared_where_the_type_resolves_them() -> None:
     (output,) = side([values], [values + 1e-10 * cross_wave(400)], "fp16").outputs
     assert output.passes
     assert output.notices == ()
-    values = 1e-4 * (2 + wave(400))
-    error = 5e-6 * cross_wave(400)
+    values, error = 1e-4 * (2 + wave(400)), 5e-6 * cross_wave(400)
     (alone,) = side([values], [values + error], "fp16").outputs
     assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
     (output,) = side([values], [values + error], "fp16", [values - error]).outputs
@@ -217,8 +214,7 @@ def test_a_share_of_mismatches_that_another_order_has_is_a_warning() -> None:
     values[:30] = 5.0  # 60 elements differ from those half the tensor away
     for share, warns in ((6.0, True), (5.9, False)):
         loose = limits("fp16", atol=1.0, mismatch_pct=share)
-        found = notices(side([values], [values], loose).outputs[0])
-        assert ("W-TOLERANCE-LOOSE" in found) is warns
+        assert ("W-TOLERANCE-LOOSE" in notices(side([values], [values], loose).outputs[0])) is warns
     strict, values = limits("fp16", atol=1.0), np.full(50, 0.7)
     assert set(notices(side([values], [values], strict).outputs[0])) == {"W-CONSTANT-OUTPUT"}
     values = np.zeros(1000)

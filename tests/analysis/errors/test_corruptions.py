@@ -248,8 +248,7 @@ def test_samples_that_hardly_differ_are_not_told_apart_by_rounding(own, is_apart
     frames = [common + own * generator.standard_normal((1, 1000)) for _ in range(40)]
     rounded = [one + 0.1 * generator.standard_normal(one.shape) for one in frames]
     assert side(frames, rounded, "int8").passes
-    late = [*rounded[1:], rounded[0]]
-    assert ("other-samples" in codes(side(frames, late, "int8"))) is is_apart
+    assert ("other-samples" in codes(side(frames, [*rounded[1:], rounded[0]], "int8"))) is is_apart
 
 
 # The answers of real nets, broken: no tolerance that is shipped passes them.

@@ -36,8 +36,7 @@ def test_counts_are_numpys_however_the_array_is_cut(data) -> None:
         element_errors.CHUNK = before
     close = np.isclose(b.astype(np.float64), a.astype(np.float64), 0.1, 0.5, equal_nan=True)
     assert (found.elements, found.mismatched) == (a.size, int((~close).sum()))
-    equal = (a == b) | (np.isnan(a) & np.isnan(b))
-    assert found.unequal == int((~equal).sum())
+    assert found.unequal == int((~((a == b) | (np.isnan(a) & np.isnan(b)))).sum())
     finite = np.isfinite(a) & np.isfinite(b)
     assert found.moments.count == int(finite.sum())
     assert found.new_nan == int((np.isnan(b) & ~np.isnan(a)).sum())
@@ -138,7 +137,6 @@ def test_bfloat16_fp8_and_four_bits_are_decoded() -> None:
         found = compare_elements(values, values, FP32)
         assert (found.low, found.high) == ends
     for dtype, ends in ((DataType.FP4, (-1.0, 1.0)), (DataType.INT4, (-6, 2))):
-        packed = tensor(np.array([0x2A], np.uint8), dtype=dtype)
-        pair = replace(packed, shape=(2,))
+        pair = replace(tensor(np.array([0x2A], np.uint8), dtype=dtype), shape=(2,))
         found = compare_elements(pair, pair, FP32)
         assert (found.low, found.high, found.elements) == (*ends, 2)

@@ -115,8 +115,7 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
 def test_an_output_of_few_values_was_rounded_to_8_bits() -> None:
     reference = np.linspace(-1, 1, 2000)
     many = np.unique(reference.astype(np.float16)).size
-    found = side([reference], [np.round(reference, 2)], "fp16")
-    assert found.outputs[0].reasons == (
+    assert side([reference], [np.round(reference, 2)], "fp16").outputs[0].reasons == (
         OutputReason(
             code="few-values",
             message=f"the output has 201 different values and the reference has at least {many:,} "

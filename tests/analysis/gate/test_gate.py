@@ -103,8 +103,7 @@ def test_a_job_or_a_figure_that_is_missing_is_lost_or_new() -> None:
 
 
 def test_the_same_backend_of_two_pythons_is_two_jobs() -> None:
-    other = job(spec="trt:fp16@trt86")
-    here = job(spec="trt:fp16")
+    other, here = job(spec="trt:fp16@trt86"), job(spec="trt:fp16")
     baseline = processes(1.0, of=here) + processes(2.0, of=other)
     report = gate(baseline, processes(1.0, of=here) + processes(2.2, of=other), terms())
     assert [(row.job, row.outcome.value) for row in report.rows] == [
@@ -256,8 +255,7 @@ def in_bursts(run):
 
 
 def of_rounds(label: str) -> list:
-    draw = np.random.default_rng(ord(label))
-    levels = np.exp(0.003 * draw.standard_normal(28))
+    levels = np.exp(0.003 * np.random.default_rng(ord(label)).standard_normal(28))
     return [process(4.0 * level, at, turn=turn(label, at)) for at, level in enumerate(levels)]
 
 
@@ -315,8 +313,7 @@ def test_processes_say_how_they_scatter_where_there_are_enough(count, outcome, c
 def test_each_job_has_the_scatter_of_its_own() -> None:
     alone, several = job("alone.onnx"), job("several.onnx")
     before = [process(4.0, of=alone), *processes(4.0, of=several)]
-    after = [process(4.14, 60, of=alone), *processes(4.14, first=60, of=several)]
-    report = gate(before, after)
+    report = gate(before, [process(4.14, 60, of=alone), *processes(4.14, first=60, of=several)])
     assert outcomes(report) == [
         ("several.onnx", "latency", "regression"),
         ("alone.onnx", "latency", "inconclusive"),

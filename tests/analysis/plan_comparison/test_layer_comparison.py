@@ -227,8 +227,7 @@ def changes(a: Layer, b: Layer) -> dict[str, tuple[str, str]]:
 def test_what_is_no_difference_between_layers() -> None:
     assert changes(one_layer(), one_layer()) == {}
     blank = Tensor(name="x")
-    known = one_layer(tactic_name=None)
-    unknown = one_layer(blank, blank)
+    known, unknown = one_layer(tactic_name=None), one_layer(blank, blank)
     assert (changes(known, unknown), changes(unknown, known)) == ({}, {})
     assert changes(one_layer(), one_layer(tensor("x", None, 3, None, 8))) == {}
     linear = one_layer(tensor("x", 4, 3, 8, 8, layout="kLINEAR"))

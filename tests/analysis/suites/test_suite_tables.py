@@ -169,8 +169,7 @@ def test_what_copies_take_is_told_where_requests_were_timed_without() -> None:
     assert found["device_latency"] == pytest.approx(0.75 * found["latency"])
     assert found["copies"] == pytest.approx(0.25 * found["latency"])
     assert not {"device_latency", "copies"} & {one.metric for one in run_figures(process(4.0))}
-    made = row(cell("net", "ort-cuda"), figures=found)
-    columns = suite_table.tidy_columns(result([made]))
+    columns = suite_table.tidy_columns(result([row(cell("net", "ort-cuda"), figures=found)]))
     units = dict(zip(columns["metric"], columns["unit"], strict=True))
     values = dict(zip(columns["metric"], columns["value"], strict=True))
     assert (units["device_latency"], units["copies"]) == ("ms", "ms")
@@ -232,8 +231,7 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
     )
     success, failed = lines("success", made), lines("fail", made)
     devices = [(line["model_name"], line["device"]) for line in success]
-    names = [one, "ORT-CPUFp32", two, "TRTFp32", "trtexec"]
-    assert devices == [*zip("aabbb", names, strict=True)]
+    assert devices == [*zip("aabbb", [one, "ORT-CPUFp32", two, "TRTFp32", "trtexec"], strict=True)]
     by_model = {line["Model"]: line for line in lines("latency", made)}
     status = {line["Model"]: line for line in lines("status", made)}
     for line in success:
@@ -255,8 +253,7 @@ def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
     for cell_key, metric, value in zip(tidy["cell"], tidy["metric"], tidy["value"], strict=True):
         if metric == "latency":
             assert latencies[cell_key] == value
-    gains = [value for value in columns["speed_up"] if value is not None]
-    assert gains == [
+    assert [value for value in columns["speed_up"] if value is not None] == [
         one for one, name in zip(tidy["value"], tidy["metric"], strict=True) if name == "speed_up"
     ]
     failed = [at for at, status in enumerate(columns["status"]) if status != "ok"]

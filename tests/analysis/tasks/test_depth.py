@@ -92,8 +92,7 @@ def test_disparity_is_turned_over(align: str) -> None:
 
 
 def test_what_cannot_be_stated_is_none_and_no_maps_are_refused() -> None:
-    target = np.full((4, 4), 2.0)
-    holed = np.full((4, 4), 2.0)
+    target, holed = np.full((4, 4), 2.0), np.full((4, 4), 2.0)
     holed[1, 1] = np.nan
     scorer = DepthTask({}).against_targets()
     assert scorer.add((tensor(holed),), np.zeros((4, 4))).left_out is not None

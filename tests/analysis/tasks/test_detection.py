@@ -46,8 +46,7 @@ def file(tmp_path: Path) -> Path:
     images = [{"id": at, "file_name": f"p{at}.jpg", "width": 200, "height": 100} for at in range(2)]
     categories = [{"id": 3, "name": "cup"}, {"id": 7, "name": "cat"}]
     path = tmp_path / "instances.json"
-    held = {"images": images, "annotations": boxes, "categories": categories}
-    path.write_text(json.dumps(held))
+    path.write_text(json.dumps({"images": images, "annotations": boxes, "categories": categories}))
     return path
 
 

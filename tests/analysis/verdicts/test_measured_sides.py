@@ -95,8 +95,7 @@ def test_lost_processes_are_left_out_and_exact_figures_tested() -> None:
     built = BuildReport(engine="e", engine_bytes=1000)
     side = tuple(replace(run, build=built) for run in in_turn(1.0)[0])
     (pair,) = compare_sides(named(side, side)).pairs
-    tested = {one.metric for one in pair.verdicts if one.is_tested}
-    assert tested == {"latency", "engine_size"}
+    assert {one.metric for one in pair.verdicts if one.is_tested} == {"latency", "engine_size"}
     assert len(pair.verdicts) > 2
 
 
@@ -108,8 +107,7 @@ def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
     some = named(a, (*loud[:2], *b[2:]))
     said = "other load: 0.9 of 2 cores busy"
     assert codes(compare_sides(some))["W-LOAD"] == f"{said} (in 2 of 12 processes of B)"
-    every = [replace(run, notices=(load,)) for run in a]
-    found = codes(compare_sides(named(tuple(every), loud)))
+    found = codes(compare_sides(named(tuple(replace(run, notices=(load,)) for run in a), loud)))
     assert found["W-LOAD"] == f"{said} (in all processes)"
     assert "I-DYNAMIC-SHAPE" not in found
     single = codes(compare_sides(named((process(1.0),), (replace(process(1.2), notices=(load,)),))))
@@ -171,8 +169,7 @@ def test_each_side_of_many_processes_has_its_own_figures() -> None:
             *side[len(notices) :],
         )
 
-    message = codes(compare_sides(named(of(a, 6, 12, 9), of(b, *[3] * 12))))["W-CLOCK-DROP"]
-    assert message == (
+    assert codes(compare_sides(named(of(a, 6, 12, 9), of(b, *[3] * 12))))["W-CLOCK-DROP"] == (
         "fell by 12 % (A) and 3 % (B) "
         "(at worst, in 3 of 12 processes of A and 12 of 12 processes of B)"
     )
@@ -207,8 +204,7 @@ def test_an_early_end_says_the_corrected_ratio_and_samples_weaken_single_process
     (notice,) = (one for one in measured_notices(found) if one.code == "I-OVERSTATED")
     assert notice.message.endswith("B is {:.3f} × A, not {:.3f} × A".format(*ratios))
     assert notice.evidence == {"b": "B", "corrected_ratio": ratios[0], "ratio": ratios[1]}
-    few = (process(1.0, n=20),)
-    assert "W-FEW-SAMPLES" in codes(compare_sides(named(few, (process(1.2),))))
+    assert "W-FEW-SAMPLES" in codes(compare_sides(named((process(1.0, n=20),), (process(1.2),))))
     a, b = in_turn(1.0)
     short = tuple(replace(run, samples=process(2.0, n=20).samples) for run in b)
     assert "W-FEW-SAMPLES" not in codes(compare_sides(named(a, short)))
@@ -336,8 +332,7 @@ def test_disturbed_rounds_are_said_whether_they_count_or_not(left_out: int, said
     disturbed = DisturbedRounds(a=0, b=1, both=2)
     estimate = replace(headline.estimate, n_a=9, n_b=9, left_out=left_out, disturbed=disturbed)
     verdicts = (replace(headline, estimate=estimate), *found.pairs[0].verdicts[1:])
-    pair = replace(found.pairs[0], verdicts=verdicts)
-    notices = measured_notices(replace(found, pairs=(pair,)))
+    notices = measured_notices(replace(found, pairs=(replace(found.pairs[0], verdicts=verdicts),)))
     (notice,) = (one for one in notices if one.code == "W-DISTURBED-ROUNDS")
     assert notice.message.startswith(said)
     figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}

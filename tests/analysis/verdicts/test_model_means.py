@@ -26,8 +26,7 @@ from tests.render.verdicts.test_upgrade_files import (
 
 
 def test_models_that_were_not_timed_are_named_and_one_has_no_mean() -> None:
-    whole = report(measured("a", 1.2), measured("b", 1.3), untimed("c"))
-    latency, *_ = upgrade_means(whole)
+    latency, *_ = upgrade_means(report(measured("a", 1.2), measured("b", 1.3), untimed("c")))
     assert latency.metric == "latency"
     assert latency.ratio == pytest.approx(math.sqrt(1.2 * 1.3), rel=0.01)  # not its cube root
     assert latency.interval.low < latency.ratio < latency.interval.high
@@ -55,8 +54,7 @@ def test_the_row_stands_below_the_models_on_every_output() -> None:
 
 
 def test_cells_have_signs_and_three_jobs_without_a_ratio_are_named() -> None:
-    faster = report(measured("a", 0.8), measured("b", 0.9))
-    cells = mean_cells(upgrade_means(faster)[0], "model")
+    cells = mean_cells(upgrade_means(report(measured("a", 0.8), measured("b", 0.9)))[0], "model")
     assert cells[5].startswith("−15")
     assert cells[6].startswith("−")
     assert len(cells) == 8
@@ -78,8 +76,7 @@ def test_jobs_of_a_gate() -> None:
     before = [*runs_of("a.onnx", 1.0), *runs_of("b.onnx", 2.0), *runs_of("c.onnx", 1.0)]
     broken = [crashed(run) for run in runs_of("c.onnx", 1.0)]
     after = [*runs_of("a.onnx", 1.1), *runs_of("b.onnx", 2.42), *broken]
-    terms = GateTerms(limits=(Limit(metric="latency", regression_pct=2.0),))
-    found = gate(before, after, terms)
+    found = gate(before, after, GateTerms(limits=(Limit(metric="latency", regression_pct=2.0),)))
     (mean,) = gate_means(found)
     assert mean.ratio == pytest.approx(math.sqrt(1.1 * 1.21), rel=1e-3)
     ((name, why),) = mean.left_out

@@ -68,8 +68,7 @@ def test_rounds_are_paired_and_a_round_that_one_side_lost_is_left_out() -> None:
 
 def test_processes_without_turns_are_two_groups_of_their_own_or_an_assumed_scatter() -> None:
     a = [process(one) for one in (1.0, 1.001, 0.999, 1.002, 1.0)]
-    b = [process(one) for one in (0.95, 0.951, 0.949, 0.952, 0.95)]
-    found = headline(a, b)
+    found = headline(a, [process(one) for one in (0.95, 0.951, 0.949, 0.952, 0.95)])
     assert (found.estimate.method, found.kind) == ("processes", VerdictKind.FASTER)
     twice = [headline([process(1.0)] * 2, [process(one)] * 2) for one in (1.06, 1.1)]
     assert [one.kind for one in twice] == [VerdictKind.INCONCLUSIVE, VerdictKind.SLOWER]
@@ -234,8 +233,7 @@ def test_a_smaller_engine_is_better_by_more_than_the_threshold() -> None:
 
 def disturbed(run: Run) -> Run:
     """The run as the load of another process makes it: slower, its median known to ±10 % or so."""
-    values = run.samples[0].values_ms * (1.3 + DRAW.exponential(4.0, 400))
-    return sampled(values, run)
+    return sampled(run.samples[0].values_ms * (1.3 + DRAW.exponential(4.0, 400)), run)
 
 
 def test_disturbed_rounds_do_not_count() -> None:
@@ -279,7 +277,6 @@ def test_a_side_that_is_unstable_is_reported_and_two_levels_are_inconclusive() -
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_ratio_without_ranks_is_the_quotient_of_the_figures(count: int) -> None:
     a = [process(level) for level in (1.0, 1.04, 1.01)[:count]]
-    b = [process(level) for level in (1.2, 1.1, 1.17)[:count]]
-    found = headline(a, b)
+    found = headline(a, [process(level) for level in (1.2, 1.1, 1.17)[:count]])
     assert found.estimate.basis is None
     assert found.estimate.ratio == pytest.approx(found.b / found.a, rel=1e-12)

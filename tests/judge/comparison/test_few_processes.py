@@ -22,8 +22,7 @@ def test_quantiles_are_scipys() -> None:
     for share in (0.5, 0.6, 0.9, 0.975, 0.995, 0.9999):
         for freedom in range(1, 40):
             wanted = stats.t.ppf(share, freedom)
-            found = student_quantile(share, freedom)
-            assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+            assert student_quantile(share, freedom) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
 def test_a_shift_of_three_and_three_by_hand() -> None:

@@ -155,8 +155,7 @@ def test_the_interval_covers_the_mean_of_the_true_ratios(models) -> None:
     for _ in range(400):
         found = []
         for value in true:
-            b = value * np.exp(0.03 * draw.standard_normal(16))
-            estimate = ratio_of_rounds(np.ones(16), b)
+            estimate = ratio_of_rounds(np.ones(16), value * np.exp(0.03 * draw.standard_normal(16)))
             found.append(MeasuredRatio(estimate.ratio, estimate.interval))
         _, interval = mean_ratio(found)
         covered += interval.low <= math.exp(np.log(true).mean()) <= interval.high

@@ -66,8 +66,7 @@ def test_reformat_sandwich_found() -> None:
     first = layer("Reformat", "a FP16 1x8 NHWC8", "b FP32 1x8 NCHW", name=names[0])
     second = layer("Reformat", "a FP16 1x8 NHWC8", "e FP32 1x8 NCHW", name=names[1])
     inner = layer("PluginV2", "b FP32 1x8 NCHW, e FP32 1x8 NCHW", "out FP32 1x8", name="plugin")
-    also = layer("PointWise", "b FP32 1x8 NCHW", "f FP32 1x8")
-    layers = (BEFORE, first, second, inner, also)
+    layers = (BEFORE, first, second, inner, layer("PointWise", "b FP32 1x8 NCHW", "f FP32 1x8"))
     (one,) = findings("PLAN109", *layers, times=(1.0, 0.25, 0.5, 1.0, 1.0))
     assert (one.subject, one.layers, one.saving.bound_ms) == ("plugin", (1, 2), 0.75)
     assert one.message == "forces 2 Reformats (FP16 NHWC8 → FP32 NCHW)"
