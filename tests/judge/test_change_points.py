@@ -51,10 +51,9 @@ def test_equal_values_have_no_noise_and_the_noise_is_not_that_of_the_levels() ->
         assert sure(few) == []
     assert change_points([4.0] * 30, threshold_pct=2.0) == ()
     assert sure([4.0] * 10 + [4.4] * 10) == [10]
-    with pytest.raises(UsageError):
-        change_points([1.0, 0.0], threshold_pct=2.0)
-    with pytest.raises(UsageError):
-        change_points([], threshold_pct=2.0)
+    for wrong in ([1.0, 0.0], []):
+        with pytest.raises(UsageError):
+            change_points(wrong, threshold_pct=2.0)
     values = np.log(series((1.0, 200)))
     assert penalty_of(10 * values) == pytest.approx(100 * penalty_of(values))
     twice = penalty_of(np.tile(values, 2)) / penalty_of(values)

@@ -62,9 +62,7 @@ def test_several_sides_are_compared_with_the_first_measured_or_recorded() -> Non
 
 def test_text_markdown_and_json_say_the_same() -> None:
     left_s = []
-    answer = judge.compare(
-        *sides(0.9), max_time_s=60.0, watch=lambda _, rest_s: left_s.append(rest_s)
-    )
+    answer = judge.compare(*sides(0.9), max_time_s=60.0, watch=lambda _, s: left_s.append(s))
     assert all(rest_s is None or 0 <= rest_s <= 60 for rest_s in left_s)
     sentence = answer.pairs[0].sentence
     assert str(answer).startswith(sentence)

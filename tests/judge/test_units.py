@@ -6,8 +6,7 @@ from enginescope.judge.units import format_ms, format_significant
 
 
 def test_durations() -> None:
-    texts = ("200ms", "10s", "2min", "500us", "1.5 s", "2")
-    read = [parse_duration_ms(text) for text in texts]
+    read = [parse_duration_ms(text) for text in ("200ms", "10s", "2min", "500us", "1.5 s", "2")]
     assert read == pytest.approx([200.0, 10_000.0, 120_000.0, 0.5, 1500.0, 2000.0])
     for text in ("", "ms", "10 parsecs", "-1s", "1e999s x"):
         with pytest.raises(UsageError, match="not a duration"):

@@ -17,9 +17,8 @@ def test_a_changed_best_class_has_its_margin() -> None:
     wrong[3, :2], wrong[3, 5] = [6, 0], 10
     best = reason(side([reference], [wrong], "fp16"), "best-class")
     margin = 4 / np.sqrt(2 * 136 / 6)
-    assert best.evidence == pytest.approx(
-        {"items": 20, "changed": 1, "margin": margin, "limit": 0.03}
-    )
+    evidence = {"items": 20, "changed": 1, "margin": margin, "limit": 0.03}
+    assert best.evidence == pytest.approx(evidence)
     assert best.message == (
         "the best class differs in 1 of 20 items, though it leads by up to "
         f"{margin:.3g} × the spread of the item's scores; 0.03 may be noise"
@@ -42,9 +41,8 @@ def test_a_factor_of_all_elements_is_systematic() -> None:
     found = side([wave(1000)], [1.006 * wave(1000)], "fp16")
     (factor,) = found.outputs[0].reasons
     assert factor.code == "systematic-scale"
-    assert factor.evidence == pytest.approx(
-        {"slope": 1.006, "systematic_share": 1.0, "limit": 0.003}
-    )
+    evidence = {"slope": 1.006, "systematic_share": 1.0, "limit": 0.003}
+    assert factor.evidence == pytest.approx(evidence)
     assert factor.message == (
         "values are 1.0060 × the reference's, and that is 100 % of the error: "
         "rounding errors would be random"
@@ -220,10 +218,8 @@ def test_masked_classes_hide_no_change_and_nan_and_coordinates_are_no_classes() 
     wrong = with_best_two_swapped(scores, 7)
     wrong[0, 7, 0] = np.nan
     assert "best-class" not in codes(side([scores], [wrong], "int8"))
-    generator = np.random.default_rng(0)
-    rows = np.concatenate(
-        [generator.uniform(0, 640, (50, 4)), generator.uniform(0, 1, (50, 12))], axis=1
-    )
+    draw = np.random.default_rng(0)
+    rows = np.concatenate([draw.uniform(0, 640, (50, 4)), draw.uniform(0, 1, (50, 12))], axis=1)
     rows[:, 1] = rows[:, 0] + 0.5
     moved = rows.copy()
     moved[:, 0] += 1

@@ -114,9 +114,7 @@ def test_proposals_name_each_set_of_nodes_once_and_in_the_models_own_names() -> 
         error("d", 0.5, over=True),
     )
     nodes = flow(*CHAIN)
-    made = {
-        one.kind: one.nodes for one in proposals_of(found, nodes, names(nodes), of_reference=True)
-    }
+    made = {it.kind: it.nodes for it in proposals_of(found, nodes, names(nodes), of_reference=True)}
     assert made["first"] == ("b",)
     assert made["overflow"] == ("b", "c")
     assert made["block"] == ("a", "b", "c")

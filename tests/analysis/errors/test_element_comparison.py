@@ -60,10 +60,9 @@ def test_nan_infinities_and_references_of_zero_are_located_and_counted() -> None
     a = np.array([np.inf, -np.inf, np.nan, 1.0], np.float32)
     found = compare_elements(tensor(a), tensor(a), FP32)
     assert (found.disagreeing_nonfinite, found.shared_nonfinite, found.unequal) == (0, 3, 0)
-    other = compare_elements(
-        tensor(a), tensor(np.array([-np.inf, -np.inf, 0, 1], np.float32)), FP32
-    )
-    assert (other.new_infinite, other.lost_nonfinite) == (1, 1)
+    b = np.array([-np.inf, -np.inf, 0, 1], np.float32)
+    found = compare_elements(tensor(a), tensor(b), FP32)
+    assert (found.new_infinite, found.lost_nonfinite) == (1, 1)
     a = np.array([0.0, 0.0, 2.0, -4.0], np.float32)
     b = np.array([0.0, 1.0, 2.5, -4.0], np.float32)
     found = compare_elements(tensor(a), tensor(b), FP32)
@@ -126,9 +125,8 @@ def test_neighbours_are_one_place_apart_across_zero(dtype) -> None:
 def test_bfloat16_fp8_and_four_bits_are_decoded() -> None:
     bits = np.array([0x3F80, 0xC000], np.uint16)  # 1, −2
     near = np.array([0x3F81, 0xC000], np.uint16)
-    found = compare_elements(
-        tensor(bits, dtype=DataType.BF16), tensor(near, dtype=DataType.BF16), FP32
-    )
+    both = (tensor(values, dtype=DataType.BF16) for values in (bits, near))
+    found = compare_elements(*both, FP32)
     assert (found.largest.value, found.ulps[1]) == (2**-7, 1)
     assert (found.low, found.high) == (-2.0, 1.0)
     codes = np.array([0x38, 0xB8, 0x00, 0x7E], np.uint8)

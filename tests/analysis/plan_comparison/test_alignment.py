@@ -163,9 +163,7 @@ def test_numbers_of_another_export_mean_nothing() -> None:
 
 
 def test_names_alone_and_inert_layers() -> None:
-    quiet = changed(
-        chain([4, 5, 6]), lambda one: replace(one, type="NoOp") if one.index == 1 else one
-    )
+    quiet = changed(chain([4, 5, 6]), lambda it: replace(it, type="NoOp") if it.index == 1 else it)
     found = align(quiet, quiet)
     assert one_to_one(found) == [(0, 0), (2, 2)]
     assert found.only_a == ()

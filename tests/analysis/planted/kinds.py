@@ -77,9 +77,7 @@ def rounded(values: Any, row: str) -> Any:
 def _channel_scale(latent: Arrays, axis: int | None) -> Any:
     if axis is None or not latent[0].ndim:
         return np.concatenate([one.ravel() for one in latent]).std()
-    every = np.concatenate(
-        [np.moveaxis(one, axis, -1).reshape(-1, one.shape[axis]) for one in latent]
-    )
+    every = np.concatenate([np.moveaxis(it, axis, -1).reshape(-1, it.shape[axis]) for it in latent])
     shape = [1] * latent[0].ndim
     shape[axis] = -1
     return every.std(0).reshape(shape)

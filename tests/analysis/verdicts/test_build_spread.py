@@ -109,9 +109,7 @@ def test_the_spread_is_that_of_the_same_options_model_and_cache() -> None:
     assert headline(runs, replace(SPREAD, builds=3)).reason is Reason.BUILD_SPREAD
     renamed = replace(SPREAD, model="old name.onnx", model_sha256="5" * 64)
     assert headline(sides(), renamed).reason is Reason.BUILD_SPREAD
-    engines = [
-        tuple(replace(run, job=replace(JOB, subject=ENGINE)) for run in side) for side in sides()
-    ]
+    engines = [[replace(run, job=replace(JOB, subject=ENGINE)) for run in side] for side in sides()]
     assert headline(engines, SPREAD).reason is Reason.BUILD_SPREAD
     runs = in_turn(1.0, jobs=[job(optimized_model="m.onnx", level="1")] * 2)[0]
     assert build_options_of(runs[0]) == {"level": "1"}

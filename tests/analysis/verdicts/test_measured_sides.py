@@ -129,9 +129,7 @@ def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> No
     a, b = in_turn(1.0)
     cores = [0.2, *[1.8] * severe, *[0.3] * (11 - severe)]
     loud = tuple(replace(run, notices=(load(one),)) for run, one in zip(b, cores, strict=True))
-    (told,) = [
-        one for one in measured_notices(compare_sides(named(a, loud))) if one.code == "W-LOAD"
-    ]
+    (told,) = [it for it in measured_notices(compare_sides(named(a, loud))) if it.code == "W-LOAD"]
     assert told.message == (
         "busy machine: other load: 1.8 of 2 cores busy "
         f"(at worst, in 12 of 12 processes of B, {severe} on a busy machine)"
@@ -240,9 +238,7 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
         return tuple(replace(run, notices=(load(n),), other_load_cores=n) for run, n in pairs)
 
     floor = noise_floor(named(loud(a), loud(b)))
-    assert [one.message for one in floor.notices] == [
-        "busy machine: other load: 1.8 of 2 cores busy"
-    ]
+    assert [it.message for it in floor.notices] == ["busy machine: other load: 1.8 of 2 cores busy"]
     assert floor.other_cores == 0.3
     assert decode(encode(floor), NoiseFloor, source="floor") == floor
     notices = measured_notices(compare_sides(named(*in_turn(1.0)), floors=(floor,)))

@@ -225,9 +225,7 @@ def test_a_smaller_engine_is_better_by_more_than_the_threshold() -> None:
         size: [process(1.0, build=BuildReport(engine="x", engine_bytes=size))] for size in kinds
     }
     for size, kind in kinds.items():
-        (found,) = (
-            one for one in verdicts(sides[1000], sides[size]) if one.metric == "engine_size"
-        )
+        (found,) = (it for it in verdicts(sides[1000], sides[size]) if it.metric == "engine_size")
         assert (found.kind.value, found.threshold_pct) == (kind, 1), size
 
 

@@ -80,9 +80,7 @@ def test_of_six_processes_ranks_tell_and_any_sides_are_compared_by_that_rule() -
     with pytest.raises(UsageError):
         level_of_processes([])
     one = Recorded(tuple([value] for value in NOISE), "one")
-    two = Recorded(
-        tuple([value * (1.06, 1.2)[at % 3 > 0]] for at, value in enumerate(NOISE)), "two"
-    )
+    two = Recorded(tuple([ms * (1.06, 1.2)[at % 3 > 0]] for at, ms in enumerate(NOISE)), "two")
     few = compare(one, two, rounds=16)
     assert (few.verdict.kind, few.verdict.reason) == (
         VerdictKind.INCONCLUSIVE,

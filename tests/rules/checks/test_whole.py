@@ -33,11 +33,8 @@ def test_below_roofline_not_found() -> None:
     assert len(findings("TIME204", COPY, long, times=(0.03, 2.513), gpu="NVIDIA H200")) == 1
 
 
-LAUNCHES = tuple(layer("PointWise", "in FP16", f"t{at} FP16") for at in range(20))
-
-
 def cuda_graph_findings(each_ms: float, count: int = 20, **how) -> tuple[Finding, ...]:
-    made = plan(*LAUNCHES[:count])
+    made = plan(*(layer("PointWise", "in FP16", f"t{at} FP16") for at in range(count)))
     given = LintInput(plan=made, profile=timed(made, *(each_ms,) * count), **how)
     return lint(given, LintConfig(select=("TIME206",))).findings
 
@@ -73,9 +70,7 @@ SHAPES = (
 
 
 def far_findings(*fed: str, index: int | None = None) -> tuple[Finding, ...]:
-    io = tuple(
-        IOTensor(tensor=Tensor(name=one), mode="input", profiles=SHAPES) for one in ("a", "b")
-    )
+    io = tuple(IOTensor(tensor=Tensor(name=name), mode="input", profiles=SHAPES) for name in "ab")
     made = plan(layer("PointWise", "a FP16, b FP16", "out FP16"), io=io)
     how = {"fed": tuple(map(tensor, fed)), "profile_index": index}
     given = LintInput(plan=made, profile=timed(made, 0.5), **how)
