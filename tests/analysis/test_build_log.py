@@ -130,8 +130,7 @@ def test_copies_and_formats_are_told_apart_where_the_log_says_them() -> None:
     assert (copy.evidence, copy.chosen_ms, copy.gap_ms) == ("inert", None, None)
     copy = choices(replaced((f"{CONV}, Tactic: 0x00000000000003e8", f"{CONV}, Tactic: 0x9")))[1]
     assert (copy.evidence, copy.chosen_ms, copy.trials) == ("not timed", None, 2)
-    assert shuffle(0.25) == ("ambiguous", None)
-    assert shuffle(0.5) == ("timed", 0.5)
+    assert (shuffle(0.25), shuffle(0.5)) == (("ambiguous", None), ("timed", 0.5))
     line = "Adding reformat layer: Reformatted Input Tensor 0 to s (x) from Half(9,1,1) to {}"
     assert shuffle(0.25, line.format("Half(8,1,8)")) == ("timed", 0.25)
     output = "Adding reformat layer: Reformatted Output Tensor 0 to s (y) from Half(1) to Half(8,1)"

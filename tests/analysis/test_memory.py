@@ -93,8 +93,7 @@ def test_the_peak_has_its_tensors_workspace_and_weights_and_adds_up_to_the_proce
     assert [one.tensor.name for one in found.peak_buffers] == ["b", "a"]
     assert (found.session_bytes, set(found.workspace_bytes)) == (None, {None})
     found = view_of(*STEPS)
-    assert found.workspace_bytes == (2 * MIB, 0, None)
-    assert found.session_bytes == 4096
+    assert (found.workspace_bytes, found.session_bytes) == ((2 * MIB, 0, None), 4096)
     found = view_of(*STEPS, later=(step("three", 0, 6 * MIB, 9 * MIB),))
     assert found.workspace_bytes == (2 * MIB, 0, 3 * MIB)
     assert found.peak_layer.name == "three"
@@ -285,8 +284,7 @@ def test_padding_counts_and_unknown_sizes_are_told() -> None:
     packed = Layout(name="NC/32HW32", text="", vector_axis=1, vector_width=32)
     sizes = {"a": replace(tensor("a", 1, 3, 8, 8), layout=packed), "b": tensor("b", None)}
     found = memory_of(flow("A one x>a", "A two a>b", "A three b>y", **sizes))
-    assert found.live_bytes == (32 * 64 * 4, 32 * 64 * 4, 0)
-    assert found.unknown == 1
+    assert (found.live_bytes, found.unknown) == ((32 * 64 * 4, 32 * 64 * 4, 0), 1)
 
 
 @pytest.mark.parametrize(

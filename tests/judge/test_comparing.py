@@ -49,8 +49,7 @@ def test_several_sides_are_compared_with_the_first_measured_or_recorded() -> Non
     assert [pair.verdict.kind for pair in answer.pairs] == [VerdictKind.FASTER, VerdictKind.SLOWER]
     assert len(answer.text().splitlines()[0:2]) == 2
     answer = judge.compare(Drawn("old", 5.0, 1), Failing())
-    assert answer.ended is Ended.GIVEN_UP
-    assert answer.failures == (None, "no such model")
+    assert (answer.ended, answer.failures) == (Ended.GIVEN_UP, (None, "no such model"))
     assert "broken failed: no such model" in answer.text()
     assert answer.verdict.kind is VerdictKind.INCONCLUSIVE
     with pytest.raises(UsageError, match="1 sides to compare"):

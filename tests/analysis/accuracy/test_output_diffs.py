@@ -249,8 +249,7 @@ def test_an_output_that_shows_nothing_fails_and_says_why(reference, candidate, t
 def test_each_output_has_the_tolerance_of_its_name_without_limits_by_channel() -> None:
     values = np.repeat(wave(200)[:, None], 3, axis=1)
     channels = side([values], [values + 0.25], limits("fp16", atol=0.5)).outputs[0].channels
-    assert channels.rmse == pytest.approx((0.25,) * 3)
-    assert channels.rmse_limit == ()
+    assert (channels.rmse, channels.rmse_limit) == (pytest.approx((0.25,) * 3), ())
     (output,) = side([values], [values], "int8").outputs
     assert output.channels.rmse_limit == pytest.approx((0.45,) * 3)
     rows = {"boxes": tolerance_named("int8"), "scores": tolerance_named("fp16")}

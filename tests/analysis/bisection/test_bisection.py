@@ -81,8 +81,7 @@ def test_the_largest_departure_wins_and_what_could_not_be_compared_is_passed_ove
     assert Bisection(chain(4), 4).start(errors) == "t1"
     seen: dict[str, float | None] = {"t0": 0.01, "t1": None, "t2": 5.0, "t3": 5.0}
     search = Bisection(chain(4), 4)
-    assert search.before("t2", seen)[0] == ("t0",)
-    assert search.start(seen) == "t2"
+    assert (search.before("t2", seen)[0], search.start(seen)) == (("t0",), "t2")
     assert search.next(seen) == ()
 
 

@@ -115,10 +115,8 @@ def test_proposals_name_each_set_of_nodes_once_and_in_the_models_own_names() -> 
     )
     nodes = flow(*CHAIN)
     made = {it.kind: it.nodes for it in proposals_of(found, nodes, names(nodes), of_reference=True)}
-    assert made["first"] == ("b",)
-    assert made["overflow"] == ("b", "c")
-    assert made["block"] == ("a", "b", "c")
-    assert made["operator"] == ("b", "d")
+    assert (made["first"], made["overflow"]) == (("b",), ("b", "c"))
+    assert (made["block"], made["operator"]) == (("a", "b", "c"), ("b", "d"))
     assert "starts" not in made  # it is the first alone
     assert len(set(made.values())) == len(made)
     own = flow(*CHAIN, prefix="side/")
@@ -165,8 +163,7 @@ def test_the_steepest_add_most_and_the_front_is_beaten_in_neither() -> None:
     )
     assert [one.tensor for one in steepest(found.steps, 2)] == ["c_out", "a_out"]
     points = [(1.0, 5.0), (2.0, 1.0), (3.0, 1.0), (2.0, 4.0), (None, 0.0), (4.0, None), (2.0, 1.0)]
-    assert front(points) == (0, 1, 6)
-    assert front([]) == ()
+    assert (front(points), front([])) == ((0, 1, 6), ())
 
 
 def trial(kind: str, ms: float, *, passes: bool, nodes: int):

@@ -86,9 +86,7 @@ def test_errors_and_distances_are_counted_between_their_edges() -> None:
     assert HISTOGRAM_EDGES[low - 1] < 2e-3 <= HISTOGRAM_EDGES[low]
     assert high == len(HISTOGRAM_EDGES)
     one = np.float32(1)
-    b = np.array(
-        [one, np.nextafter(one, np.float32(2)), one + 3 * np.float32(2**-23), 2], np.float32
-    )
+    b = np.float32([one, np.nextafter(one, np.float32(2)), one + 3 * np.float32(2**-23), 2])
     found = compare_elements(tensor(np.full(4, one)), tensor(b), FP32)
     wanted = [0, 1, ULP_EDGES.index(4), ULP_EDGES.index(1 << 24)]
     assert np.flatnonzero(found.ulps).tolist() == wanted

@@ -25,8 +25,7 @@ def test_planted_variation_is_found_at_its_level_and_names_what_it_holds_for() -
     found = report(build_sd=0.02)
     spread = found.spread
     assert (spread.backend, spread.precision, spread.model) == ("trt", "fp16", "net.onnx")
-    assert spread.environment == ("Xeon", "2", None)
-    assert spread.builds == 10
+    assert (spread.environment, spread.builds) == (("Xeon", "2", None), 10)
     assert spread.sd == pytest.approx(math.sqrt(found.components[0].variance))
 
 
@@ -114,20 +113,17 @@ def planned(*networks: Network):
 
 
 def test_layers_that_change_tactic_or_fusion_are_named_with_what_that_costs() -> None:
-    found = tactic_draws(
-        planned(network("h884", 1.0), network("i1688", 1.5), network("h884", 1.25))
-    )
+    networks = (network(*each) for each in (("h884", 1.0), ("i1688", 1.5), ("h884", 1.25)))
+    found = tactic_draws(planned(*networks))
     (layer,) = found.layers
     assert (layer.layer, layer.type) == ("same/x", "Convolution")
     fast, slow = layer.tactics
     assert (fast.tactic, fast.builds, fast.mean_ms) == ("h884", (1, 3), 1.125)
     assert (slow.tactic, slow.builds, slow.mean_ms) == ("i1688", (2,), 1.5)
     assert layer.cost_ms == pytest.approx(0.375)
-    assert found.changed == (0, 1, 0)
-    assert found.regrouped == 0
+    assert (found.changed, found.regrouped) == ((0, 1, 0), 0)
     found = tactic_draws(planned(network("h884", 1.0), network("h884", 1.0, fused=True)))
-    assert found.layers == ()
-    assert found.regrouped == 2
+    assert (found.layers, found.regrouped) == ((), 2)
     assert found.changed[1] > 0
     found = tactic_draws(planned(*[network("h884", 1.0)] * 3))
     assert (found.layers, found.regrouped, found.changed) == ((), 0, (0, 0, 0))

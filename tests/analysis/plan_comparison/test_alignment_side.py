@@ -56,9 +56,8 @@ def test_inert_layers_reformats_and_tensors_written_again_are_read_from_their_wr
 
 
 def test_long_runs_of_copies_cost_no_more_than_short_ones() -> None:
-    copies = [
-        ("Reformat", (f"t{one}",), f"t{one + 1}") for one in range(alignment_side.MAX_COPIES + 3)
-    ]
+    numbers = range(alignment_side.MAX_COPIES + 3)
+    copies = [("Reformat", (f"t{at}",), f"t{at + 1}") for at in numbers]
     found = side(*copies, ("conv", (f"t{len(copies)}",), "end"), inputs=("t0",))
     readers = [one for one, below in enumerate(found.consumers) if below]
     assert readers == list(range(3, len(copies)))
@@ -214,9 +213,8 @@ def test_split_fused_and_equal_nodes() -> None:
     a = kernels_side(("/norm",), ("/norm",), widths=(4, 8))
     b = kernels_side(("/norm",), ("/norm",), widths=(4, 8))
     assert node_groups(a, b) == [([0], [0], 1.0), ([1], [1], 1.0)]
-    assert node_groups(a, kernels_side(("/norm",), ("/norm",), widths=(5, 9))) == [
-        ([0, 1], [0, 1], 1.0)
-    ]
+    b = kernels_side(("/norm",), ("/norm",), widths=(5, 9))
+    assert node_groups(a, b) == [([0, 1], [0, 1], 1.0)]
     again = ("/again", "/again")
     assert node_groups(kernels_side((), (), names=again), kernels_side((), names=("/again",))) == []
 

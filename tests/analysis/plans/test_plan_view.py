@@ -26,8 +26,7 @@ def test_layers_and_names_without_a_profile_a_gpu_or_a_model() -> None:
     assert (view.totals.active_layers, repr(view)) == (3, "<PlanView engine: 3 layers>")
     layers = tuple(Layer(index=i, name=name) for i, name in enumerate("aba"))
     view = PlanView(Plan(name="p", layers=layers))
-    assert view.find("a") == layers[0]
-    assert view.find_all("a") == (layers[0], layers[2])
+    assert (view.find("a"), view.find_all("a")) == (layers[0], (layers[0], layers[2]))
     assert (view.find("c"), view.find_all("c")) == (None, ())
     view = PlanView(PLAN)
     conv = view.find("conv + relu")

@@ -310,5 +310,4 @@ def test_reasons_by_how_often_they_were_read() -> None:
         ("sw_power_cap", 75.0),
         ("hw_thermal", 25.0),
     ]
-    assert held_by(series(THROTTLE, [np.nan])) == ()
-    assert held_by(None) == ()
+    assert (held_by(series(THROTTLE, [np.nan])), held_by(None)) == ((), ())

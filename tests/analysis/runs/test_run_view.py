@@ -47,15 +47,12 @@ def test_latency_is_of_the_headline_series_and_every_metric_has_its_summary() ->
 
 def test_a_run_without_samples_has_no_figures_and_is_named() -> None:
     view = run_view.RunView(failed_run())
-    assert view.latency is None
-    assert view.summaries == ()
+    assert (view.latency, view.summaries) == (None, ())
     assert (view.throughput, view.throughput_per_s) == (None, None)
-    assert view.histogram is None
-    assert view.percentile_curve == ()
+    assert (view.histogram, view.percentile_curve) == (None, ())
     assert view.layers == ()
     assert (view.layer_sum_ms, view.layer_sum_ratio) == (None, None)
-    assert view.plan_totals is None
-    assert view.notices == ()
+    assert (view.plan_totals, view.notices) == (None, ())
     assert repr(run_view.RunView(failed_run())) == (
         "<RunView deadbeef0001 squeezenet.onnx on ort-cpu:fp32: crashed>"
     )
@@ -141,10 +138,8 @@ def test_the_steps_of_the_samples_count_and_some_series_carry_no_statistics() ->
     none = Samples(metric="d2h", values_ms=frozen([0.0] * 50))
     run = replace(imported_run(), samples=(*series.values(), none), tool=None)
     assert {one.metric for one in run_view.RunView(run).summaries} == {"enqueue", "h2d"}
-    printed = ToolReport(
-        tool="trtexec", summaries=(ReportedSummary(metric="enqueue", mean_ms=0.01),)
-    )
-    told = replace(run, tool=printed)
+    summary = ReportedSummary(metric="enqueue", mean_ms=0.01)
+    told = replace(run, tool=ToolReport(tool="trtexec", summaries=(summary,)))
     assert {one.metric for one in run_view.RunView(told).summaries} == {"enqueue", "h2d"}
     coarse = Notice(code="I-ENQUEUE-RESOLUTION", message="10 µs", level="info")
     told = replace(told, notices=(coarse,))

@@ -19,9 +19,8 @@ def test_throughput_is_what_was_printed_else_of_the_wall_time_or_the_span() -> N
     found = RunView(imported_run(tool=tool)).throughput
     assert found.per_s == 200 / 0.5
     assert found.definition == "queries ÷ the wall time that trtexec printed"
-    samples = Samples(
-        metric="trtexec_latency", values_ms=frozen([2, 2, 2]), start_ms=frozen([0, 1, 2])
-    )
+    series = {"values_ms": frozen([2, 2, 2]), "start_ms": frozen([0, 1, 2])}
+    samples = Samples(metric="trtexec_latency", **series)
     found = RunView(imported_run(tool=None, samples=(samples,))).throughput
     assert (found.per_s, found.unit) == (pytest.approx(3e3 / 4), "queries")
     mode = replace(run.job.workload.mode, in_flight=4)

@@ -23,8 +23,7 @@ def values(found) -> dict[str, float]:
 
 def test_medians_sums_and_extremes() -> None:
     own = figures(latency=1.0, latency_low=0.9, latency_high=1.1, samples=10)
-    assert suite_row.pooled_figures([own]) == own
-    assert suite_row.pooled_figures([]) == ()
+    assert (suite_row.pooled_figures([own]), suite_row.pooled_figures([])) == (own, ())
     several = [
         figures(latency=2.0, min=1.9, max=9.0, samples=100, p90=2.2, load=5.0),
         figures(latency=2.1, min=1.8, max=3.0, samples=120, p90=2.4, load=8.0),

@@ -96,9 +96,8 @@ def test_units_are_brought_to_pixels_of_the_picture(file, unit, fit, move) -> No
         [(*move(*one[:2]), *move(*one[2:4]), one[4], {3: 0, 7: 1}[one[5]]) for one in picture]
         for picture in RIGHT
     ]
-    assert scored(file, rows, unit=unit, fit=fit, classes="order").values["ap"] == pytest.approx(
-        100
-    )
+    values = scored(file, rows, unit=unit, fit=fit, classes="order").values
+    assert values["ap"] == pytest.approx(100)
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,12 @@ from tests.plants.packages import installed, write_package
 
 def test_names_pair_by_their_last_part_where_that_is_the_only_one() -> None:
     found = paired(["a.jpg", "b.png", "c.jpg"], ["c", "a", "z"])
-    assert found.pairs == ((0, "a"), (2, "c"))
-    assert found.without_target == ("b.png",)
+    assert (found.pairs, found.without_target) == (((0, "a"), (2, "c")), ("b.png",))
     assert found.unused == ("z",)
     found = paired(["x/1.jpg", "y/1.jpg"], ["x/1", "y/1"])
     assert found.pairs == ((0, "x/1"), (1, "y/1"))
     found = paired(["x/1.jpg", "y/1.jpg"], ["1"])
-    assert found.pairs == ()
-    assert found.without_target == ("x/1.jpg", "y/1.jpg")
+    assert (found.pairs, found.without_target) == ((), ("x/1.jpg", "y/1.jpg"))
     assert paired(["rgb/1.jpg"], ["1"]).pairs == ((0, "1"),)
     assert paired(["1.jpg"], ["depth/1"]).pairs == ((0, "depth/1"),)
     assert paired(["1.jpg"], ["a/1", "b/1"]).unused == ("a/1", "b/1")

@@ -197,9 +197,8 @@ NEW = profiled(("conv", "FusedConv", 1.2), ("fc", "Gemm", 0.25))
 
 def test_causes_add_up_to_the_difference_of_the_plans() -> None:
     found = layer_differences((run_a(),), (run_b(),))
-    assert sum(one.difference_ms for one in found.causes) == pytest.approx(
-        found.new_ms - found.old_ms
-    )
+    apart_ms = found.new_ms - found.old_ms
+    assert sum(cause.difference_ms for cause in found.causes) == pytest.approx(apart_ms)
     changes = {change for one in found.layers for change in one.changes}
     assert {"only old", "only new", "precision FP32 → FP16", "tactic"} <= changes
     many = profiled(*((f"n{at}", "Conv", 1.0) for at in range(50)))

@@ -70,14 +70,12 @@ def test_clocks_that_were_not_held_alike(a, b, texts) -> None:
 )
 def test_how_requests_were_issued(key: str, a: Mode, b: Mode, text: str) -> None:
     job = run(BASE).job
-    sides = [
-        [run(BASE, job=replace(job, workload=replace(job.workload, mode=mode)))] for mode in (a, b)
-    ]
+    loads = [replace(job.workload, mode=mode) for mode in (a, b)]
+    sides = [[run(BASE, job=replace(job, workload=load))] for load in loads]
     (found,) = differences(*sides)
     assert (found.key, str(found)) == (key, text)
     unknown = [run(BASE, job=replace(job, workload=replace(job.workload, mode=UNKNOWN)))]
-    assert differences(sides[0], unknown) == ()
-    assert differences(*sides, across=[key]) == ()
+    assert (differences(sides[0], unknown), differences(*sides, across=[key])) == ((), ())
 
 
 def test_a_condition_that_there_is_not() -> None:

@@ -132,12 +132,10 @@ def test_histories_that_have_to_be_there_say_what_they_are() -> None:
     assert caught.value.hint == "choose another metric"
     with pytest.raises(UsageError, match="threshold"):
         known(runs, threshold_pct=1_001)
-    runs = over_days(
-        [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
-    )
-    found = only(runs)
+    command, fp16 = "enginescope bench net.onnx", job("net.onnx", "trt:fp16")
+    found = only(over_days([4.0] * 2, of=fp16, command=command))
     assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
-    assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")
+    assert (found.inputs, found.command) == ("1×3×8×8", command)
 
 
 def test_facts_and_their_order() -> None:
@@ -211,10 +209,9 @@ SERIES = ("latency", "gpu_compute", "h2d", "d2h", "enqueue", "host_latency")
 
 def many_series(number: int):
     random = np.random.default_rng(number)
-    samples = tuple(
-        Samples(metric=name, values_ms=frozen(random.gamma(9, 0.1, 200))) for name in SERIES
-    )
-    return a_run(samples=samples, at=number)
+    values = {name: frozen(random.gamma(9, 0.1, 200)) for name in SERIES}
+    samples = (Samples(metric=name, values_ms=series) for name, series in values.items())
+    return a_run(samples=tuple(samples), at=number)
 
 
 def test_a_history_computes_one_interval_for_each_run(monkeypatch) -> None:

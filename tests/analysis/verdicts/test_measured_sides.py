@@ -229,8 +229,7 @@ def test_the_gravest_is_by_what_makes_it_grave(code, evidence, gravest) -> None:
 def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
     a, b = in_turn(1.0, rounds=20)
     quiet = noise_floor(named(a, b))
-    assert quiet.notices == ()
-    assert quiet.other_cores is None
+    assert (quiet.notices, quiet.other_cores) == ((), None)
     cores = [0.2, 0.3, 1.8] * 7
 
     def loud(side):

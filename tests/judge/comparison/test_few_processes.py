@@ -75,8 +75,7 @@ def test_of_six_processes_ranks_tell_and_any_sides_are_compared_by_that_rule() -
     wanted = paired_shift(np.log(medians), confidence=0.95)
     assert (found.low, found.high) == pytest.approx((math.exp(wanted.low), math.exp(wanted.high)))
     assert found.high == pytest.approx(1.5)
-    assert level_of_processes([1.0]) is None
-    assert level_of_processes([1.0, 0.0, 1.0]) is None
+    assert (level_of_processes([1.0]), level_of_processes([1.0, 0.0, 1.0])) == (None, None)
     with pytest.raises(UsageError):
         level_of_processes([])
     one = Recorded(tuple([value] for value in NOISE), "one")
@@ -101,8 +100,7 @@ def test_processes_of_two_levels_have_states_that_stay_open_until_thirty_rounds(
     assert (found.low, found.high) == (3, 5)
     assert 4 < found.gap_pct < 6
     assert process_states(TWO, 10.0) is None  # nearer than what matters
-    assert process_states(ONE, 1.0) is None
-    assert process_states([*ONE[:7], 2.0], 1.0) is None
+    assert (process_states(ONE, 1.0), process_states([*ONE[:7], 2.0], 1.0)) == (None, None)
     assert process_states(TWO[:5], 1.0) is None
     assert unsettled_states((ONE, TWO), 1.04, 1.0) is not None
     assert unsettled_states((ONE, TWO), 1.5, 1.0) is None  # no state is so far away

@@ -136,8 +136,7 @@ def test_unfused_qdq_found() -> None:
     (one,) = findings("PLAN106", CONV, QUANTIZE, add, times=(0.4, 0.2, 0.4))
     assert one.message.endswith(": another layer reads the same tensor in floats")
     assert "residual branch" in one.advice
-    assert one.layers == (1, 0)
-    assert one.evidence["partner"] == "conv"
+    assert (one.layers, one.evidence["partner"]) == ((1, 0), "conv")
     spared = 0.4 * 1024 / (1024 + 2048)  # the bytes that an INT8 output would not have
     assert one.saving.bound_ms == pytest.approx(0.2 + spared)
     add = layer("Convolution", "in INT8 1x16x8x8, r FP16 1x16x8x8", "a FP16 1x16x8x8", name="add")
