@@ -16,7 +16,9 @@ from enginescope.judge.experiment import (
     Position,
     Rules,
     Standing,
+    standing,
 )
+from enginescope.judge.verdict import VerdictKind
 
 STEADY = np.linspace(0.999, 1.001, 400)
 DISTURBED = np.repeat([1.0, 9.0], 200)  # one step: its median may be anywhere
@@ -80,6 +82,8 @@ def test_it_is_asked_at_the_looks_and_ends_when_more_would_not_settle_it() -> No
     assert (asked, experiment.ended) == (list(LOOKS[:2]), Ended.DECIDED)
     assert len(experiment.whole_rows()) == LOOKS[1]
     assert run(Source(), stands=lambda _: Standing.VAIN).ended is Ended.VAIN
+    kinds = [standing(kind) for kind in (VerdictKind.INCONCLUSIVE, VerdictKind.SAME)]
+    assert kinds == [Standing.GO_ON, Standing.DECIDED]
     experiment = run(Source(), is_vain=lambda _: True)
     assert (experiment.ended, len(experiment.whole_rows())) == (Ended.VAIN, 1)
 

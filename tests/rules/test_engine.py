@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.claims.layer_claims import WholeRequest
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan
@@ -103,9 +104,18 @@ def test_a_symptom_has_the_cause_with_most_of_its_layers_and_a_layer_one_stake()
     first, second = savings_of(places[:2], view)
     assert (first.alone_ms, first.bound_ms, second.unknown_of_ms) == (0.75, 0.75, 0.25)
     assert _merged(["8.6.1: 1,024 B", "8.6.1: 2 B"]) == "8.6.1: 2 … 1,024 B"
-    run = process(1.0, of=job(cuda_graph=True), plan=MADE)
-    given = LintInput.of_run(RunView(run))
-    assert (given.plan, given.cuda_graph, given.fed) == (MADE, True, run.inputs)
+    view = RunView(process(1.0, of=job(cuda_graph=True), plan=MADE))
+    given = LintInput.of_run(view)
+    assert (given.plan, given.cuda_graph, given.fed) == (MADE, True, view.run.inputs)
+    assert given.kinds is view.plan_view.kinds
+
+
+def test_a_rule_of_a_plug_in_that_fails_is_an_error_of_the_plan(monkeypatch) -> None:
+    failing = replace(RULES[0], code="MINE1", name="mine", check=lambda view: view.nothing)
+    monkeypatch.setattr("enginescope.rules.catalogue._outside", lambda: ((failing,), {}))
+    (one,) = lint(LintInput(plan=MADE), LintConfig(select=("MINE1",))).findings
+    assert (one.severity.value, one.subject) == ("error", "made")
+    assert one.message.startswith("was not checked: the rule failed (AttributeError: ")
 
 
 def test_the_profiler_s_part_is_not_at_stake() -> None:

@@ -150,9 +150,8 @@ def test_figures_by_channel_are_numpys_on_whole_arrays(shape, axes, chunk, monke
         np.testing.assert_array_equal(errors.count, count)
         error, reference = np.where(known, b - a, 0), np.where(known, a, 0)
         np.testing.assert_allclose(errors.rmse, np.sqrt(np.square(error).sum(axis=others) / count))
-        np.testing.assert_allclose(
-            errors.norm, np.sqrt(np.square(reference).sum(axis=others) / count)
-        )
+        norm = np.sqrt(np.square(reference).sum(axis=others) / count)
+        np.testing.assert_allclose(errors.norm, norm)
         np.testing.assert_allclose(errors.total, reference.sum(axis=others), atol=1e-12)
         np.testing.assert_array_equal(errors.largest, np.abs(error).max(axis=others))
         np.testing.assert_array_equal(errors.high, np.abs(reference).max(axis=others))

@@ -33,9 +33,7 @@ def test_without_times_or_a_whole_there_is_no_ratio() -> None:
 
 def profile_of(times: Array, resolution_ms: tuple[float, float] = (0.0, 0.0)) -> Profile:
     layers = tuple(
-        LayerTiming(
-            index=at, name=f"l{at}", mean_ms=float(ms.mean()), median_ms=float(np.median(ms))
-        )
+        LayerTiming(index=at, name=f"l{at}", mean_ms=ms.mean(), median_ms=float(np.median(ms)))
         for at, ms in enumerate(times.T)
     )
     facts = {"iterations": len(times), "batch_sums_ms": batch_sums(times)}

@@ -148,11 +148,10 @@ def test_the_steps_of_the_samples_count_and_some_series_carry_no_statistics() ->
 
 
 def test_the_plan_of_a_run_is_that_of_its_optimisation_profile() -> None:
-    layers = tuple(
-        Layer(index=at, name=f"conv{' [profile 1]' * at}", profile_index=at) for at in (0, 1)
-    )
+    names = enumerate(("conv", "conv [profile 1]"))
+    layers = tuple(Layer(index=at, name=name, profile_index=at) for at, name in names)
     times = tuple(
-        LayerTiming(index=at, name=one.name, mean_ms=1.0 + at) for at, one in enumerate(layers)
+        LayerTiming(index=it.index, name=it.name, mean_ms=1.0 + it.index) for it in layers
     )
     backend = BackendSpec(name="trt", options={"profile_index": "1"})
     plan, profile = Plan(name="p", layers=layers), Profile(source="trtexec", layers=times)

@@ -32,11 +32,8 @@ def test_medians_sums_and_extremes() -> None:
     found = values(suite_row.pooled_figures(several))
     assert (found["latency"], found["p90"], found["load"]) == (2.0, 2.3, 6.0)
     assert (found["samples"], found["min"], found["max"]) == (310, 1.7, 9.0)
-    found = values(
-        suite_row.pooled_figures(
-            [figures(latency=2.0, p99=3.0, cold_load=50.0), figures(latency=2.0)]
-        )
-    )
+    several = [figures(latency=2.0, p99=3.0, cold_load=50.0), figures(latency=2.0)]
+    found = values(suite_row.pooled_figures(several))
     assert "p99" not in found
     assert found["cold_load"] == 50.0
 

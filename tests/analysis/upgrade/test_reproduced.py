@@ -19,9 +19,8 @@ def row(
 def report(*rows: upgrade.UpgradeRow, **versions: str) -> upgrade.UpgradeReport:
     model = upgrade.UpgradedModel(model="net", backend="ort-cpu", rows=rows)
     old = upgrade.Stack(name="a", python="/a", versions={"numpy": "2"})
-    return upgrade.UpgradeReport(
-        old=old, new=replace(old, name="b", versions=versions), models=(model,)
-    )
+    new = replace(old, name="b", versions=versions)
+    return upgrade.UpgradeReport(old=old, new=new, models=(model,))
 
 
 AGREEMENTS = {

@@ -188,9 +188,7 @@ def test_figures_of_both_sides_and_the_same_advice_stand_in_one_sentence() -> No
         "busy machine: other load: 1.3 (A) and 1.5 (B) of 2 cores busy; measure again when the "
         "machine is idle (at worst, in all processes)"
     )
-    sides = (
-        (replace(process(at), notices=(load(at, advice="; measure again"),)),) for at in (1.0, 1.5)
-    )
+    sides = ((replace(process(at), notices=(load(at, "; measure again"),)),) for at in (1.0, 1.5))
     assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
