@@ -179,9 +179,7 @@ def test_figures_of_both_sides_and_the_same_advice_stand_in_one_sentence() -> No
     a, b = in_turn(1.0)
     advice = "; measure again when the machine is idle"
     sides = [
-        tuple(
-            replace(run, notices=(load(cores - at / 100, advice),)) for at, run in enumerate(side)
-        )
+        [replace(run, notices=(load(cores - at / 100, advice),)) for at, run in enumerate(side)]
         for side, cores in ((a, 1.3), (b, 1.5))
     ]
     assert codes(compare_sides(named(*sides)))["W-LOAD"] == (
