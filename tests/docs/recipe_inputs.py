@@ -21,8 +21,9 @@ RECORDED = DATA / "trt86-h200"
 PROCESSED = DATA / "trt86-h200-process"
 _ONE_PROCESS = """
 from tests.plants.in_process import without_warm_up, workers_in_process
-for each in (workers_in_process(), without_warm_up()):
-    each.__enter__()
+contexts = workers_in_process(), without_warm_up()  # one that nothing refers to ends at once
+for context in contexts:
+    context.__enter__()
 """
 
 
