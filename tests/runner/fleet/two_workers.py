@@ -29,6 +29,7 @@ def main(folder: str, port: str) -> None:
         },
     )
     cluster.add_node(num_cpus=1, node_name="worker-a")
+    second = None
     print(cluster.address, flush=True)
     for line in sys.stdin:
         if line.strip() == "kill":
