@@ -18,7 +18,7 @@ TIMED = ("--iterations", "24")
 ONE_THREAD = "ort-cpu?intra_op_num_threads=1"
 #: Verb -> its arguments after the model, and the round that is interrupted.
 VERBS: dict[str, tuple[tuple[object, ...], int]] = {
-    "contend": (("MODEL", "--rounds", 4, "--duration", "400ms"), 2),
+    "contend": (("MODEL", "--rounds", 4, "--duration", "100ms"), 2),
     "ladder": (("--rounds", 4, *TIMED), 2),
     "shapes": (("--rounds", 5, "--visits", 2, "--requests", 4, "--batch", "1:2"), 3),
     "tune": (("--option", "intra_op_num_threads=1", "--samples", 1, "--rounds", 8, *TIMED), 2),
