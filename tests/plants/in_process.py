@@ -28,6 +28,7 @@ from enginescope.runner.isolate import Ended, run_isolated
 from enginescope.runner.worker import FURTHER_JOBS, ParentMeeting, execute
 
 _SessionOptions = onnxruntime.SessionOptions
+_NONE = WarmUp(time_ms=0, iterations=0)
 
 
 def _run(
@@ -59,8 +60,17 @@ def _session_options() -> onnxruntime.SessionOptions:
 
 @contextmanager
 def workers_in_process() -> Iterator[None]:
-    """Let workers run without a process of their own."""
+    """Let workers run without a process of their own, nor the usual warm-up.
+
+    That lasts up to two seconds where other tests keep the processors busy.
+    """
+    usual, default = stepwise.warm_up, WarmUp()
     with (
+        patch.object(
+            stepwise,
+            "warm_up",
+            lambda series, rule, told: usual(series, _NONE if rule == default else rule, told),
+        ),
         patch("enginescope.runner.inputs.collect_outputs.run_isolated", _run),
         patch("enginescope.runner.session.run_isolated", _run),
         patch("enginescope.runner.contenders.run_isolated", _run),
@@ -73,8 +83,7 @@ def workers_in_process() -> Iterator[None]:
 def without_warm_up() -> AbstractContextManager[Any]:
     """Let workers in this process time the first request, where a default would warm up."""
     usual = stepwise.warm_up
-    none = WarmUp(time_ms=0, iterations=0)
-    return patch.object(stepwise, "warm_up", lambda series, _, told: usual(series, none, told))
+    return patch.object(stepwise, "warm_up", lambda series, _, told: usual(series, _NONE, told))
 
 
 if __name__ == "__main__":
