@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.called import called
 from tests.docs.recipe_inputs import another_python
-from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.plants.in_process import workers_in_process
 from tests.plants.packages import installed, write_package
 
 BACKEND = '''\
@@ -92,12 +92,7 @@ def verb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         return json.loads(ended.stdout)
 
     run.home = home
-    with (
-        installed(site),
-        workers_in_process(),
-        without_warm_up(),
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with installed(site), workers_in_process(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENGINESCOPE_HOME", str(home / "store"))
         another_python(home / "bin" / "python", site=site)
         yield run

@@ -21,10 +21,9 @@ RECORDED = DATA / "trt86-h200"
 PROCESSED = DATA / "trt86-h200-process"
 _ONE_PROCESS = """
 import gc
-from tests.plants.in_process import without_warm_up, workers_in_process
-contexts = workers_in_process(), without_warm_up()  # one that nothing refers to ends at once
-for context in contexts:
-    context.__enter__()
+from tests.plants.in_process import workers_in_process
+context = workers_in_process()
+context.__enter__()  # it ends as soon as nothing refers to it
 gc.freeze()  # else each measurement collects all modules anew
 """
 

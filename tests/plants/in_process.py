@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +28,6 @@ from enginescope.runner.isolate import Ended, run_isolated
 from enginescope.runner.worker import FURTHER_JOBS, ParentMeeting, execute
 
 _SessionOptions = onnxruntime.SessionOptions
-_NONE = WarmUp(time_ms=0, iterations=0)
 
 
 def _run(
@@ -64,12 +63,12 @@ def workers_in_process() -> Iterator[None]:
 
     That lasts up to two seconds where other tests keep the processors busy.
     """
-    usual, default = stepwise.warm_up, WarmUp()
+    usual, default, none = stepwise.warm_up, WarmUp(), WarmUp(time_ms=0, iterations=0)
     with (
         patch.object(
             stepwise,
             "warm_up",
-            lambda series, rule, told: usual(series, _NONE if rule == default else rule, told),
+            lambda series, rule, told: usual(series, none if rule == default else rule, told),
         ),
         patch("enginescope.runner.inputs.collect_outputs.run_isolated", _run),
         patch("enginescope.runner.session.run_isolated", _run),
@@ -80,13 +79,7 @@ def workers_in_process() -> Iterator[None]:
         yield
 
 
-def without_warm_up() -> AbstractContextManager[Any]:
-    """Let workers in this process time the first request, where a default would warm up."""
-    usual = stepwise.warm_up
-    return patch.object(stepwise, "warm_up", lambda series, _, told: usual(series, _NONE, told))
-
-
 if __name__ == "__main__":
     gc.freeze()  # else each measurement collects all modules anew
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         sys.exit(main())
