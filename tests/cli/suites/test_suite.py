@@ -102,7 +102,7 @@ def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
     file = tmp_path / "zoo.toml"
     file.write_text(
         f'[suite]\nmodels = ["{convnet}"]\nbackends = ["ort-cpu", "fake"]\nlayers = false\n'
-        f'timeout = "150s"\nmemory_limit = "700MiB"\n'
+        f'timeout = "150s"\nmemory_limit = "400MiB"\n'
         + TIMING
         + planted(convnet, "segfault", "hang", "memory", "abort")
     )
