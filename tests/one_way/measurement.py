@@ -1,6 +1,9 @@
 from pathlib import Path
+from unittest.mock import patch
 
 import enginescope as es
+from enginescope.backends import stepwise
+from enginescope.backends.loop import warm_up
 from enginescope.core.errors import BackendError
 from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
@@ -229,6 +232,8 @@ def _load(name: str, flags: str, **options) -> Case:
         f"{MEASURED} answer tag verdict kind passed command steps loadgen highest_met "
         "lowest_missed inconclusive",
         status=lambda report: int(report.kind.value in ("missed", "inconclusive")),
+        # of the first request alone it takes the model for slow, and its rates last long
+        context=lambda: patch.object(stepwise, "warm_up", warm_up),
     )
 
 
