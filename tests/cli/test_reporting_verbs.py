@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from enginescope.cli.main import main
 from tests.fakes import models
 from tests.fakes.oip_server import oip_server
-from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.plants.in_process import workers_in_process
 
 #: Options that end a verb soon.
 SHORT = {
@@ -28,13 +26,6 @@ THREADS = ("--option", "intra_op_num_threads=1,2")
 @pytest.fixture
 def model(tmp_path) -> Path:
     return models.perceptron(tmp_path / "net.onnx")
-
-
-@contextmanager
-def quickly() -> Iterator[None]:
-    """Measure in this process, without warm-up."""
-    with workers_in_process(), without_warm_up():
-        yield
 
 
 @pytest.mark.parametrize(
@@ -75,7 +66,7 @@ def test_the_answer_and_its_files(
     files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "markdown", "csv")}
     asked = [part for kind, path in files.items() for part in (f"--{kind}", path)]
     several = (model, model) if name == "contend" else (model,)
-    with workers_in_process() if name == "shapes" else quickly():
+    with workers_in_process():
         code, out, err = verb(name, *several, *SHORT[name], *asked)
     assert code == 0, err
     assert re.match(first, out)
@@ -136,7 +127,7 @@ def test_mistakes_are_named(verb, model, tmp_path, monkeypatch, name, arguments,
 
 
 def test_streams_of_one_process_contend(verb, model) -> None:
-    with quickly():
+    with workers_in_process():
         code, out, _ = verb(
             *("contend", model, model, *SHORT["contend"], "--share", "streams", "--json")
         )
@@ -148,7 +139,7 @@ def test_streams_of_one_process_contend(verb, model) -> None:
 
 def test_a_ladder_has_the_own_figure(verb, model, tmp_path) -> None:
     page = tmp_path / "ladder.html"
-    with quickly():
+    with workers_in_process():
         code, out, err = verb("ladder", model, *SHORT["ladder"], "--mine", "500ms", "--html", page)
     assert code == 0
     assert "500ms " in out.splitlines()[0]
@@ -188,7 +179,7 @@ def test_tune_in_processes_answers_on_one_screen(verb, model, tmp_path) -> None:
 def test_options_of_tune_repeat_and_combine(verb, model) -> None:
     options = ("intra_op_num_threads=1", "intra_op_num_threads=2", "enable_cpu_mem_arena=0")
     flags = [part for option in options for part in ("--option", option)]
-    with quickly():
+    with workers_in_process():
         code, out, err = verb("tune", model, *flags, "--batch", "1,2", *SHORT["tune"], "--json")
     assert code == 0, err
     report = json.loads(out)["report"]

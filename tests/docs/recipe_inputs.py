@@ -20,9 +20,11 @@ from tests.overflowing import overflowing
 RECORDED = DATA / "trt86-h200"
 PROCESSED = DATA / "trt86-h200-process"
 _ONE_PROCESS = """
-from tests.plants.in_process import without_warm_up, workers_in_process
-for each in (workers_in_process(), without_warm_up()):
-    each.__enter__()
+import gc
+from tests.plants.in_process import workers_in_process
+context = workers_in_process()
+context.__enter__()  # it ends as soon as nothing refers to it
+gc.freeze()  # else each measurement collects all modules anew
 """
 
 

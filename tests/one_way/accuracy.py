@@ -14,7 +14,6 @@ from enginescope.render.validation.validate_answer import output_diff_json
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, save, value
 from tests.one_way.case import Case, case, stored
-from tests.one_way.measurement import quick_workers
 from tests.render.outputs import outputs
 
 sensitivity_json, *_ = outputs(sensitivity_answer)
@@ -92,7 +91,6 @@ def _sensitivity(name: str, flags: str = "", file: str = "net.onnx", **options) 
         sensitivity_json,
         "answer time runs front kind ordered_by baseline_ms comparisons duration_s created command "
         "notices",
-        context=quick_workers,
     )
 
 

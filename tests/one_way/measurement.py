@@ -1,8 +1,9 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import enginescope as es
+from enginescope.backends import stepwise
+from enginescope.backends.loop import warm_up
 from enginescope.core.errors import BackendError
 from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
@@ -20,7 +21,6 @@ from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.one_way.case import Case, case, stored
-from tests.plants.in_process import without_warm_up, workers_in_process
 from tests.render.outputs import outputs
 from tests.render.runs import measured_run
 
@@ -109,7 +109,6 @@ def _contend(name: str, flags: str, **options) -> Case:
         "per_s alone_per_s requests outside fairness fairness_interval rounds measured_rounds n_a "
         "n_b is_student comparison notices created command "
         "disturbed left_out",  # other programs may disturb a round of one call
-        context=without_warm_up,
     )
 
 
@@ -127,7 +126,6 @@ def _ladder(name: str, flags: str, **options) -> Case:
         ladder_json,
         "answer meaning value_ms interval steps_ms is_consistent processes nearest alike below "
         "above rounds measured_rounds comparison notices created command",
-        context=without_warm_up,
     )
 
 
@@ -158,14 +156,7 @@ def _noise(name: str, file: str = "m.onnx") -> Case:
         lambda floor: encode({"noise_floor": floor, "measured": {}}),
         "measured comparison created rounds round_s scatter_pct within_pct decidable other_cores "
         "notices",
-        context=without_warm_up,
     )
-
-
-@contextmanager
-def quick_workers() -> Iterator[None]:
-    with workers_in_process(), without_warm_up():
-        yield
 
 
 def _self_test(name: str, flags="", file: str = "m.onnx", **options) -> Case:
@@ -180,7 +171,6 @@ def _self_test(name: str, flags="", file: str = "m.onnx", **options) -> Case:
         "answer created duration_s round_s comparisons curve notices ended false_verdicts "
         "false_low_pct false_high_pct counted skipped smallest_pct smallest_low_pct "
         "smallest_high_pct",
-        context=quick_workers,
     )
 
 
@@ -194,7 +184,6 @@ def _lottery(name: str, flags="", file: str = "m.onnx", **options) -> Case:
         lottery_json,
         "answer comparison created median_ms medians_ms runs build_s process_s iteration_s "
         "build_peak_bytes host_bytes duration_s components best sd command notices",
-        context=workers_in_process,
     )
 
 
@@ -207,7 +196,6 @@ def _tune(name: str, flags="", file: str = "m.onnx", **options) -> Case:
         (es.tune, f"@/{file}", {**usual, **options}),
         tune_json,
         "answer alternatives candidate confirmation comparison created duration_s command notices",
-        context=workers_in_process,
     )
 
 
@@ -244,6 +232,8 @@ def _load(name: str, flags: str, **options) -> Case:
         f"{MEASURED} answer tag verdict kind passed command steps loadgen highest_met "
         "lowest_missed inconclusive",
         status=lambda report: int(report.kind.value in ("missed", "inconclusive")),
+        # of the first request alone it takes the model for slow, and its rates last long
+        context=lambda: patch.object(stepwise, "warm_up", warm_up),
     )
 
 

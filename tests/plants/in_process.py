@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,8 +59,17 @@ def _session_options() -> onnxruntime.SessionOptions:
 
 @contextmanager
 def workers_in_process() -> Iterator[None]:
-    """Let workers run without a process of their own."""
+    """Let workers run without a process of their own, nor the usual warm-up.
+
+    That lasts up to two seconds where other tests keep the processors busy.
+    """
+    usual, default, none = stepwise.warm_up, WarmUp(), WarmUp(time_ms=0, iterations=0)
     with (
+        patch.object(
+            stepwise,
+            "warm_up",
+            lambda series, rule, told: usual(series, none if rule == default else rule, told),
+        ),
         patch("enginescope.runner.inputs.collect_outputs.run_isolated", _run),
         patch("enginescope.runner.session.run_isolated", _run),
         patch("enginescope.runner.contenders.run_isolated", _run),
@@ -70,14 +79,7 @@ def workers_in_process() -> Iterator[None]:
         yield
 
 
-def without_warm_up() -> AbstractContextManager[Any]:
-    """Let workers in this process time the first request, where a default would warm up."""
-    usual = stepwise.warm_up
-    none = WarmUp(time_ms=0, iterations=0)
-    return patch.object(stepwise, "warm_up", lambda series, _, told: usual(series, none, told))
-
-
 if __name__ == "__main__":
     gc.freeze()  # else each measurement collects all modules anew
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         sys.exit(main())

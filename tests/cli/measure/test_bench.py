@@ -63,7 +63,7 @@ def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:
     faults = ("ort-cpu", "fake?fault=segfault", "fake", "fake?fault=hang", "fake?fault=memory")
     backends = (*faults, "ort-cpu?intra_op_num_threads=1")
     on = [part for backend in backends for part in ("--on", backend)]
-    limits = ["--timeout", "15s", "--memory-limit", "700MiB"]
+    limits = ["--timeout", "8s", "--memory-limit", "400MiB"]
     ended = called("bench", convnet, *QUICK, *on, *limits, "--store", tmp_path)
     assert ended.returncode == 3, ended.stderr
     assert len(stored(tmp_path)) == 6

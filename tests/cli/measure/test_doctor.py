@@ -8,7 +8,7 @@ from enginescope.cli.main import main
 from enginescope.records.notice import Hint
 from enginescope.services.measurement import doctor as capabilities
 from enginescope.services.measurement.doctor import doctor
-from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.plants.in_process import workers_in_process
 from tests.probe.test_nvml import fake_nvml
 from tests.test_lock import PROJECT
 
@@ -28,7 +28,7 @@ def test_a_self_test_is_measured_stored_and_shown(verb, tmp_path) -> None:
     model, page, table = (tmp_path / name for name in ("m.onnx", "t.html", "t.md"))
     model.touch()
     quick = ("--on", "fake", "--rounds", "8", "--max-time", "1ms", "--duration", "10ms")
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         files = ("--html", page, "--markdown", table)
         code, out, err = verb("doctor", "--self-test", model, *quick, *files)
     assert code == 0, err

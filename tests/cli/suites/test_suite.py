@@ -23,6 +23,7 @@ from enginescope.core.errors import UsageError
 from enginescope.probe.host import usable_processors
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
+from tests.cli.called import called
 
 T = TypeVar("T")
 LIMIT_S = 280
@@ -101,7 +102,7 @@ def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
     file = tmp_path / "zoo.toml"
     file.write_text(
         f'[suite]\nmodels = ["{convnet}"]\nbackends = ["ort-cpu", "fake"]\nlayers = false\n'
-        f'timeout = "150s"\nmemory_limit = "700MiB"\n'
+        f'timeout = "150s"\nmemory_limit = "400MiB"\n'
         + TIMING
         + planted(convnet, "segfault", "hang", "memory", "abort")
     )
@@ -127,20 +128,22 @@ def test_whatever_happens_in_a_cell_is_a_row(tmp_path, convnet) -> None:
     assert b"small_convnet" in (folder / "suite.html").read_bytes()
     before = rows(folder)
 
-    again = suite(tmp_path, file)
+    again = called("suite", "--store", tmp_path, file)
     assert rows(folder) == before  # nothing is run again
     assert "6 cells, 2 done before" in again.stderr
     since = before[-1]["ended"][:10]
     assert f"known to be bad since {since}: segfault" in again.stderr
     assert again.returncode == 3
 
-    more = suite(tmp_path, file, "--retry-failed", "--include", "segfault", "--json")
+    retry = ("--retry-failed", "--include", "segfault", "--json")
+    more = called("suite", "--store", tmp_path, file, *retry)
     assert [one["cell"]["model"] for one in rows(folder)[len(before) :]] == ["segfault"]
     assert json.loads(more.stdout)["rows"][0]["status"] == "crashed"
     assert more.stderr.splitlines()[-1].endswith("fake?fault=segfault: crashed: died of SIGSEGV")
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
     file = tmp_path / "killed.toml"
     on = [f"fake?seed={seed}&latency_us=2000" for seed in range(5)]
@@ -152,7 +155,7 @@ def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
     stopped(signal.SIGKILL, lambda: len(rows(folder)) >= 2, tmp_path, file)
     before = rows(folder)
     assert 2 <= len(before) < 5
-    ended = suite(tmp_path, file)
+    ended = called("suite", "--store", tmp_path, file)
     assert ended.returncode == 0, ended.stderr
     assert rows(folder)[: len(before)] == before
     assert len({one["cell"]["key"] for one in rows(folder)}) == len(rows(folder)) == 5
@@ -172,6 +175,7 @@ def test_a_folder_of_its_own_starts_with_the_results_of_the_store(tmp_path, conv
     assert (own / "suite.html").is_file()
 
 
+@pytest.mark.usefixtures("in_process")
 def test_killed_between_two_processes_a_cell_is_done_from_its_first(tmp_path, convnet) -> None:
     asked = ["--on", "fake?latency_us=2000", "--iterations", "300", "--include", "convnet"]
     asked = [convnet.parent, *asked, "--no-layers", "--processes", "4", "--name", "killed"]
@@ -179,7 +183,7 @@ def test_killed_between_two_processes_a_cell_is_done_from_its_first(tmp_path, co
     before = stored(tmp_path)
     assert len(before) < 4
     assert not (tmp_path / "suites" / "killed" / "cells.jsonl").exists()
-    ended = suite(tmp_path, *asked)
+    ended = called("suite", "--store", tmp_path, *asked)
     assert ended.returncode == 0, ended.stderr
     (row,) = rows(tmp_path / "suites" / "killed")
     assert len(row["runs"]) == 4
@@ -441,9 +445,10 @@ def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> Non
 @pytest.mark.usefixtures("in_process")
 def test_the_nine_light_topologies_in_two_precisions(tmp_path) -> None:
     file = tmp_path / "zoo.toml"
+    plain = "graph_optimization_level=disable"  # else each session folds 500 MiB of constants
     file.write_text(
         '[suite]\nmodels = ["onnx:light"]\n'
-        'backends = ["ort-cpu", "ort-cpu:fp16"]\nlayers = false\n'
+        f'backends = ["ort-cpu?{plain}", "ort-cpu:fp16?{plain}"]\nlayers = false\n'
         "[timing]\niterations = 1\nwarmup = 0\n"
     )
     assert main(["suite", "--store", str(tmp_path), str(file)]) == 0

@@ -96,6 +96,7 @@ def test_a_model_is_not_a_suite(tmp_path, convnet, capsys) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_twelve_models_run_out_of_the_box(tmp_path, shared, capsys) -> None:
     models = [
         *sorted(shared.glob("models/*/model.onnx")),

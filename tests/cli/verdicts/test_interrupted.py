@@ -11,14 +11,14 @@ from enginescope.records.progress import COMPARISON_TAG
 from enginescope.services.measurement.rounds import JobRounds
 from enginescope.store.archive import Store
 from tests.fakes import models
-from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.plants.in_process import workers_in_process
 from tests.services.test_sensitivity import chain
 
 TIMED = ("--iterations", "24")
 ONE_THREAD = "ort-cpu?intra_op_num_threads=1"
 #: Verb -> its arguments after the model, and the round that is interrupted.
 VERBS: dict[str, tuple[tuple[object, ...], int]] = {
-    "contend": (("MODEL", "--rounds", 4, "--duration", "400ms"), 2),
+    "contend": (("MODEL", "--rounds", 4, "--duration", "100ms"), 2),
     "ladder": (("--rounds", 4, *TIMED), 2),
     "shapes": (("--rounds", 5, "--visits", 2, "--requests", 4, "--batch", "1:2"), 3),
     "tune": (("--option", "intra_op_num_threads=1", "--samples", 1, "--rounds", 8, *TIMED), 2),
@@ -64,7 +64,7 @@ def arguments(name: str, model: Path) -> list[object]:
 def test_the_answer_so_far_and_how_to_go_on(name, verb, model, interrupt, tmp_path) -> None:
     asked = arguments(name, model)
     interrupt.round = VERBS[name][1]
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         code, out, err = verb(*asked)
         assert code == 130, err
         assert "interrupted" in err
@@ -87,7 +87,7 @@ def test_the_answer_so_far_and_how_to_go_on(name, verb, model, interrupt, tmp_pa
 @pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
 def test_the_report_says_that_it_was_interrupted(verb, model, interrupt, raised, code) -> None:
     interrupt.round, interrupt.raised = VERBS["contend"][1], raised
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         ended, out, err = verb(*arguments("contend", model), "--json")
         assert ended == code, err
         notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
@@ -103,7 +103,7 @@ def test_the_report_says_that_it_was_interrupted(verb, model, interrupt, raised,
 
 def test_another_model_is_not_continued_and_the_maximum_time_ends(verb, model, interrupt) -> None:
     shapes = arguments("shapes", model)
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         code, out, _ = verb(*shapes, "--max-time", "1ms", "--json")
         assert code == 0
         notices = {one["code"]: one["message"] for one in json.loads(out)["report"]["notices"]}
@@ -130,7 +130,7 @@ def test_int8_models_of_an_interrupted_search_are_continued(verb, tmp_path, monk
         return measure(rounds, position)
 
     monkeypatch.setattr(JobRounds, "_measure", interrupted)
-    with workers_in_process(), without_warm_up():
+    with workers_in_process():
         code, out, err = verb("sensitivity", model, *options)
         assert code == 130, err
         before = json.loads(out)["report"]["comparisons"]

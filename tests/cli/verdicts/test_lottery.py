@@ -53,6 +53,7 @@ def test_a_pinned_timing_cache_is_read_by_every_build_and_kept(model, verb, tmp_
     assert "--timing-cache" in err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_onnx_runtime_answers_on_one_screen(verb, convnet, tmp_path) -> None:
     code, out, err = verb("lottery", convnet, *QUICK)
     assert code == 0, err

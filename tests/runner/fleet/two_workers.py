@@ -1,7 +1,8 @@
 """A Ray cluster of a head that does nothing and two workers, in a process of its own.
 
-``python two_workers.py FOLDER PORT`` prints its address, then reads commands: ``kill`` takes the
-second worker away as a power cut would, the end of the input ends all. Clients find it at PORT.
+``python two_workers.py FOLDER PORT`` prints its address, then reads commands: ``add`` starts the
+second worker, ``kill`` takes it away as a power cut would, the end of the input ends all. Clients
+find it at PORT.
 """
 
 import os
@@ -9,6 +10,10 @@ import sys
 from pathlib import Path
 
 from ray.cluster_utils import Cluster
+
+#: The head misses a dead worker within seconds: five checks in a row find its port closed. One that
+#: is slow has ten seconds to respond to each.
+_CHECKS = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 300}
 
 
 def main(folder: str, port: str) -> None:
@@ -20,15 +25,18 @@ def main(folder: str, port: str) -> None:
             "num_cpus": 0,
             "include_dashboard": False,
             "ray_client_server_port": int(port),
+            "_system_config": _CHECKS,
         },
     )
     cluster.add_node(num_cpus=1, node_name="worker-a")
-    second = cluster.add_node(num_cpus=1, node_name="worker-b")
-    cluster.wait_for_nodes()
+    second = None
     print(cluster.address, flush=True)
     for line in sys.stdin:
         if line.strip() == "kill":
             cluster.remove_node(second, allow_graceful=False)
+        elif line.strip() == "add":
+            second = cluster.add_node(num_cpus=1, node_name="worker-b")
+            cluster.wait_for_nodes()
         print("done", flush=True)
     cluster.shutdown()
 

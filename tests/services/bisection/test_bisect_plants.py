@@ -10,6 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 import enginescope as es
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
+from enginescope.services.bisection import fp32_fallback
+from tests.overflowing import SHORT_STOP
 from tests.plants.families import transformer
 from tests.plants.in_process import workers_in_process
 from tests.plants.plants import FP32_PLANTS, OPERATOR_PLANTS, PLANTS, Plant, named
@@ -195,8 +197,9 @@ def test_a_node_kept_in_fp32_keeps_the_weights_of_constant_nodes(tmp_path: Path)
     assert numpy_helper.to_array(held).max() == np.float32(9.8e7)
 
 
-def test_a_node_in_a_loop_is_kept_in_fp32(tmp_path: Path) -> None:
+def test_a_node_in_a_loop_is_kept_in_fp32(tmp_path: Path, monkeypatch) -> None:
     """The copy calls it scale::round0, and the model that is converted does not."""
+    monkeypatch.setattr(fp32_fallback, "_STOP", SHORT_STOP)
     model = _looping(tmp_path / "net.onnx", 2e5)  # FP16 ends at 65,504
     side = es.validate(model, on="ort-cpu:fp16", samples=1, suggest_precision=True).sides[0]
     assert side.inside.first_step.pair.node.startswith("scale::round")

@@ -283,15 +283,15 @@ def test_a_reference_that_times_out_runs_again_with_more_time(tmp_path, answered
         lines = (tmp_path / "suites" / "limits" / "cells.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
-    main([*options, "4s"])
+    main([*options, "3s"])
     assert [one["status"] for one in rows()] == ["timed_out"] * 2
     assert all("the reference failed" in one["reason"] for one in rows())
     assert of_reference(answered).count(4) == 1
     assert "--timeout" in rows()[0]["hint"]
     answered.clear()
-    main([*options, "4s"])
+    main([*options, "3s"])
     assert answered == []  # known to be bad
-    main([*options, "6s"])
+    main([*options, "4s"])
     assert of_reference(answered).count(4) == 1
     assert len(rows()) == 4
 
