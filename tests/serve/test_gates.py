@@ -60,7 +60,7 @@ def test_it_is_the_verdict_of_the_command_line(team, capsys) -> None:
 def test_every_level_is_said_on_each_page_and_leads_to_the_newest_runs(team) -> None:
     levels = {"after": "passing", "slow": "failing", "open": "inconclusive", "nothing": "unknown"}
     answers = {
-        "passing": "<h1>Gate passed: no regression; latency ",
+        "passing": "<h1>Gate passed: no regression; latency of ",
         "failing": '<h1 class="bad">Gate failed: 1 regression</h1>',
         "inconclusive": "<h1>Gate inconclusive: no regression found",
         "unknown": "<h1>Gate nothing has no verdict</h1>",

@@ -119,7 +119,7 @@ def home(request: Request) -> Response:
     number, query = page_number(request), tuple(asked.items())
     shown = lines[(number - 1) * _LINES : number * _LINES]
     picked = request.query_params.get("job")
-    sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
+    sizes = [max(map(abs, line.change_pct)) for line in shown if line.change_pct]
     broken: list[str] = []
     gates = [
         (result.at, f"gate {name}: {result.level}", f"/gate/{quote(name)}", "", result.text)

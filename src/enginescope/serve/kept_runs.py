@@ -163,8 +163,7 @@ def warnings_of(notices: Iterable[Notice]) -> Warnings:
     """Return the warnings among notices, each code once."""
     found = {one.code: one for one in notices if one.level == "warning"}
     texts = tuple(f"{one.message} ({code})" for code, one in found.items())
-    unstable = any(map(is_unstable, found.values()))
-    return Warnings(texts=texts, is_unstable=unstable)
+    return Warnings(texts=texts, is_unstable=any(map(is_unstable, found.values())))
 
 
 class KeptWarnings:

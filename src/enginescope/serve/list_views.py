@@ -239,6 +239,7 @@ def runs(request: Request) -> Response:
         unread=[row for row in lines if row.id not in warnings],
         median_of=_median,
         rough_pct=ROUGH_PCT,
+        unstable=sum(one.is_unstable for one in warnings.values()),
         picked=picked,
         away=[run for run in picked if run not in {row.id for row in lines}],
         sorts={name: _sort_link(query, orders) for name, orders in _SORTS.items()},

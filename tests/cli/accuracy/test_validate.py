@@ -259,7 +259,7 @@ def test_the_screen_answers_first(tmp_path, capsys) -> None:
     worse = perceptron(tmp_path / "worse.onnx", -WEIGHTS)
     main(["validate", str(worse), "--reference", str(model), "--samples", "2", "--batch", "4"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "worse.onnx · ort-cpu fails: y (error)"
+    assert lines[0] == "worse.onnx · ort-cpu fails: output y (error)"
     assert all(len(line) <= 80 for line in lines)
     at = next(at for at, line in enumerate(lines) if line.startswith("  why "))
     assert "y: RMSE is" in lines[at]

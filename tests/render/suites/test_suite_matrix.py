@@ -108,13 +108,13 @@ def test_many_and_few_models_are_counted_by_their_winner() -> None:
     rows += [of("slow", "ort-cpu", 1.0), of("slow", "trt", 2.0)]
     assert suite_answer(result(rows)).fastest == (
         "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend, by model; "
-        "95 % CIs within 1.86 … 10.7), ort-cpu for 1 (2.00 ×)"
+        "at least 1.86 × by the 95 % CI), ort-cpu for 1 (2.00 ×)"
     )
     rows = [of(model, spec, ms) for model in "ab" for spec, ms in (("ort-cpu", 9.0), ("trt", 1.0))]
     lead = [of("c", "trt", 2.0), of("c", "ort-cpu", 2.0 * 1.001), of("d", "trt", 1.0)]
     assert suite_answer(result([*rows, *lead])).fastest == (
         "trt is fastest for 2 of 4 models (9.00 × as fast as the next backend; "
-        "95 % CI 8.39 … 9.66), inconclusive for 1, only one backend for 1"
+        "at least 8.39 × by the 95 % CI), inconclusive for 1, only one backend for 1"
     )
     command = "enginescope compare rb-ort-cpu-N rb-trt-None"
     assert tuple(next_steps(result(rows))) == (f"what explains the lead for b: {command}",)

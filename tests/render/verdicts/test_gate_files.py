@@ -242,7 +242,7 @@ def passed(median_ms: float = 3.6, *, count: int = 1) -> GateReport:
 
 
 def test_a_gate_that_passed_states_the_change() -> None:
-    latency = r"latency −1\d\.\d % \(95 % CI −\S+ … −\S+ %\)"
+    latency = r"latency of 0.onnx −1\d\.\d % \(95 % CI −\S+ … −\S+ %\)"
     assert re.fullmatch(rf"gate passed: no regression; {latency}", answer_text(passed()))
     assert answer_text(passed(count=3)) == "gate passed: no regression in 3 metrics, 3 improved"
     assert answer_text(passed(4.0, count=2)) == "gate passed: no regression in 2 metrics"

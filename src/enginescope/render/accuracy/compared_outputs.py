@@ -63,7 +63,8 @@ def side_answer(side: ValidatedSide) -> str:
         return answer
     bad = [output for output in outputs if not output.passes]
     first = bad[0].reasons[0].code if bad else "no outputs"
-    names = ", ".join(one.name for one in bad[:3]) + (" …" if len(bad) > 3 else "")
+    names = "outputs " if bad[1:] else "output "
+    names += ", ".join(one.name for one in bad[:3]) + (" …" if len(bad) > 3 else "")
     return f"{side.label} fails: {names} ({first})" if bad else f"{side.label} fails: {first}"
 
 

@@ -81,8 +81,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
             return UNKNOWN
         places = self.places
         if value and self.digits and math.isfinite(value):
-            needed = self.digits - 1 - math.floor(math.log10(abs(value)))
-            places = min(max(places, needed), 12)
+            places = min(max(places, self.digits - 1 - math.floor(math.log10(abs(value)))), 12)
         return f"{value:,.{places}f}"
 
     def packed(self) -> dict[str, Any]:
@@ -169,8 +168,7 @@ def data_table(
 def places_for(values: Sequence[float | None]) -> int:
     """Return the decimals that show the largest of `values` with four significant digits."""
     most = max((abs(value) for value in values if value is not None), default=0.0)
-    places = 3 - math.floor(math.log10(most)) if most > 0 else 0
-    return min(9, max(0, places))
+    return min(9, max(0, 3 - math.floor(math.log10(most)) if most > 0 else 0))
 
 
 def number_column(values: Sequence[float | None], *, signed: bool = False) -> list[str]:

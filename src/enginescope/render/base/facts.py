@@ -70,8 +70,7 @@ def form_text(tensor: Tensor) -> str:
     """Return ``1×3×224×224 FP32 NCHW``: what is known of it, maybe nothing."""
     shape = shape_text(tensor.shape) if tensor.shape is not None else None
     dtype = tensor.dtype.value if tensor.dtype else None
-    layout = tensor.layout.name if tensor.layout else None
-    return " ".join(filter(None, (shape, dtype, layout)))
+    return " ".join(filter(None, (shape, dtype, tensor.layout.name if tensor.layout else None)))
 
 
 def inputs_text(run: Run) -> str | None:

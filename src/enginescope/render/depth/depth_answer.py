@@ -233,8 +233,7 @@ def depth_panels(found: DepthBenchmark) -> str:
     across = 2 * _MARGIN + most * _WIDTH + (most - 1) * _GAP
     parts, y = _head(found, across)
     for row in rows:
-        lines = max(len(one.lines) for one in row if one is not None)
-        top = y + _LINE * (lines + 1)
+        top = y + _LINE * (max(len(one.lines) for one in row if one is not None) + 1)
         for column, one in enumerate(row):
             x = _MARGIN + column * (_WIDTH + _GAP)
             parts += _drawn(one, x, y, top, tall) if one is not None else []
@@ -257,8 +256,7 @@ def _head(found: DepthBenchmark, across: float) -> tuple[list[str], float]:
 
 
 def _in_rows(panels: Sequence[_Panel | None]) -> list[Sequence[_Panel | None]]:
-    count = math.ceil(len(panels) / 4)
-    each = math.ceil(len(panels) / count)
+    each = math.ceil(len(panels) / math.ceil(len(panels) / 4))
     return [panels[at : at + each] for at in range(0, len(panels), each)]
 
 

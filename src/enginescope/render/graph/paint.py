@@ -136,8 +136,7 @@ def _scale(given: GraphScene) -> _Scale:
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
     if not known:
         return _Scale(slowest, 2.0)
-    spread = slowest / known[len(known) // 10]
-    factor = spread ** (1 / (len(palette.AMOUNT_STOPS) - 1))
+    factor = (slowest / known[len(known) // 10]) ** (1 / (len(palette.AMOUNT_STOPS) - 1))
     return _Scale(slowest, min(2.0, max(1.1, factor)))
 
 

@@ -277,8 +277,7 @@ def _bar_line(report: LadderReport, label: str, bar: Bar | None, scale: float, r
     if bar.kind == "step":
         low, high = sorted(min(room, round(end * scale)) for end in (bar.start_ms, bar.end_ms))
         low = min(low, room - 1)
-        sign = _MORE_TIME if bar.value_ms >= 0 else _LESS_TIME
-        drawn = " " * low + sign * max(1, high - low)
+        drawn = " " * low + (_MORE_TIME if bar.value_ms >= 0 else _LESS_TIME) * max(1, high - low)
         value, interval = _signed_ms(report, bar.value_ms), _signed_ends(report, bar.interval)
     else:
         mine = report.mine if bar.kind == "yours" else None

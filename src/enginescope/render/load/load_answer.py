@@ -88,8 +88,7 @@ def _answer(report: LoadReport) -> str:
 def _search_answer(report: LoadReport, goal: str) -> str:
     missed = f"{rate_text(report.lowest_missed)} misses it" if report.lowest_missed else ""
     open_rates = ", ".join(map(format_significant, report.inconclusive))
-    between = f"{open_rates} queries/s inconclusive" if open_rates else ""
-    rest = filter(None, (missed, between))
+    rest = filter(None, (missed, f"{open_rates} queries/s inconclusive" if open_rates else ""))
     if report.highest_met is None:
         return f"no rate that was tried meets {goal}: {'; '.join(rest)}"
     best = f"highest rate that meets {goal}: {rate_text(report.highest_met)}"

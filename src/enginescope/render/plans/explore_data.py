@@ -110,8 +110,7 @@ def explore_json(
             own = known[key] = _JSON.encode(figures | one.attributes)[1:-1]
         if one.layer is not None and schema is not None:
             own += b"," + _JSON.encode({"plan_fields": layer_json(one.layer, schema)})[1:-1]
-        start = b",\n" if position else b"\n"
-        yield b"%b%b,%b}" % (start, _JSON.encode(one.row)[:-1], own)
+        yield b"%b%b,%b}" % (b",\n" if position else b"\n", _JSON.encode(one.row)[:-1], own)
     yield b"]}\n"
 
 

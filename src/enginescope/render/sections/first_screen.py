@@ -82,7 +82,7 @@ def next_steps(subject: PageSubject) -> tuple[tuple[str, str, str], ...]:
     """
     steps = run_steps(subject.view)
     lacking = [step for step in steps if step[0] != COMPARE]
-    changes = [(text, "") for text in first_changes(subject.findings)]
+    changes = [(text, "") for text in first_changes(subject.findings, 2)]
     ordered = (*lacking, *changes, *steps[len(lacking) :])
     return tuple((name, *step) for name, step in zip(("next", "or"), ordered, strict=False))
 

@@ -264,13 +264,12 @@ def _charts(report: ShapesReport) -> tuple[Chart, ...]:
     triangles = marks(slow, {**mark, "filled": True}, x=_x(report), y=y)
     at_knee = [{"x": row["x"]} for row in rates if row["shape"] == report.knee.named]
     line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
-    knee_line = marks(at_knee, line, x=_x(report))
     return (
         Chart(
             key="shapes_throughput",
             title=f"Throughput by shape{dashed}",
             subtitle=("One request at a time; bars are 95 % intervals",),
-            spec={"layer": [*curve, *([knee_line] if at_knee else [])]},
+            spec={"layer": [*curve, *([marks(at_knee, line, x=_x(report))] if at_knee else [])]},
         ),
         Chart(
             key="shapes_latency",

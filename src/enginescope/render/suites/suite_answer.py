@@ -374,12 +374,11 @@ def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
     first = f"{called[spec]} is fastest for {len(ratios):,} of {total}"
     by_model = f", by {noun[:-1]}" if len(set(ratios)) > 1 else ""  # no interval
     ends = [
-        end
+        win.interval.low
         for win in winners
         if win.is_decided and win.interval and win.fastest.cell.spec == spec
-        for end in (win.interval.low, win.interval.high)
     ]
-    sure = f"; 95 % CI{'s within' if by_model else ''} {_range(ends)}" if ends else ""
+    sure = f"; at least {format_significant(min(ends))} × by the 95 % CI" if ends else ""
     parts = [f"{first} ({_range(ratios)} × as fast as the next backend{by_model}{sure})"]
     parts += [
         f"{called[spec]} for {len(ratios):,} ({_range(ratios)} ×)"

@@ -66,7 +66,8 @@ def answer_text(report: GateReport) -> str:
     if not count:
         compared = [row for row in report.rows if change_pct(row.verdict) is not None]
         if len(compared) < 2:
-            return "; ".join(("gate passed: no regression", *map(_change_sentence, compared)))
+            changes = (_change_sentence(row, f"of {row.model} ") for row in compared)
+            return "; ".join(("gate passed: no regression", *changes))
         better = report.count(GateOutcome.IMPROVEMENT)
         improved = f", {better:,} improved" if better else ""
         return f"gate passed: no regression in {len(compared):,} metrics{improved}"

@@ -89,10 +89,7 @@ def _part(
         numbers=_JOB_HEADERS[1:4],
         below=_JOB_HEADERS[-1],
     )
-    title, places = (
-        history.title_text(*jobs),
-        filter(None, dict.fromkeys(job.place for job in jobs)),
-    )
+    title = history.title_text(*jobs)
     doubts = (
         (history.case_name(job), history.history_rows(job)[-1][1]) for job in jobs if job.doubt
     )
@@ -101,7 +98,7 @@ def _part(
         title=f"{jobs[0].model} · {jobs[0].backend}",
         answer=f"{title[:1].upper()}{title[1:]}",
         facts=(
-            *stated(("on", " and ".join(places))),
+            *stated(("on", " and ".join(filter(None, dict.fromkeys(job.place for job in jobs))))),
             *(
                 ("warnings", f"{history.case_name(job)}: {history.warnings_text(job)}")
                 for job in jobs

@@ -26,8 +26,12 @@ def title_text(*jobs: JobHistory) -> str:
     first = jobs[0]
     parts = (first.model, first.backend, first.case if len(jobs) == 1 else "")
     name = " · ".join(filter(None, parts))
-    newest = f"newest {level_text(first, first.points[-1])}; " if len(jobs) == 1 else ""
-    return f"{metric_words(first.metric)} of {name}: {newest}{changes_text(jobs)}"
+    newest = f"newest {level_text(first, first.points[-1])}" if len(jobs) == 1 else ""
+    low, *_, high = sorted(point.value for point in (first.points[0], *first.points))
+    if newest and len(first.levels) == 1 and not first.doubt and 0 < low < high:
+        newest += f", sessions within {100 * (high / low - 1):.2g} %"
+    told = "; ".join(filter(None, (newest, changes_text(jobs))))
+    return f"{metric_words(first.metric)} of {name}: {told}"
 
 
 def changes_text(jobs: Sequence[JobHistory]) -> str:
@@ -111,13 +115,8 @@ def span_text(found: JobHistory) -> str:
     failed = f"; {counted(found.failed, 'failed run')} skipped" if found.failed else ""
     when = first if first == last else f"{first} … {last}"
     evidence = f"; evidence: {found.evidence.value}" if found.evidence else ""
-    low, *_, high = sorted(point.value for point in (found.points[0], *found.points))
-    is_level = len(found.levels) == 1 and 0 < low < high
-    within = f"; sessions lie within {100 * (high / low - 1):.2g} %" if is_level else ""
-    return (
-        f"{each}, {when}{failed}{within}; changes of "
-        f"{found.threshold_pct:g} % or less do not count{evidence}"
-    )
+    most = f"changes of {found.threshold_pct:g} % or less do not count"
+    return f"{each}, {when}{failed}; {most}{evidence}"
 
 
 def letter(number: int) -> str:
@@ -128,7 +127,10 @@ def letter(number: int) -> str:
 
 def change_sentence(found: JobHistory, change: LevelChange) -> str:
     """Return by how much the level changed, with the interval, and when."""
-    amount = f"{amount_text(change)} ({interval_text(change)}), {way_text(change)}"
+    ends = _levels_of(found, change) if change.estimate.basis == "pair" else None
+    is_other = ends and _percent(ends[1].value / ends[0].value) != _percent(change.estimate.ratio)
+    whose = " in the median pair of sessions" if is_other else ""
+    amount = f"{amount_text(change)}{whose} ({interval_text(change)}), {way_text(change)}"
     return f"{amount}, {when_text(found, change)}, run {found.points[change.at].runs[0][:8]}"
 
 
@@ -158,13 +160,17 @@ def when_text(found: JobHistory, change: LevelChange) -> str:
 
 def levels_sentence(found: JobHistory, change: LevelChange) -> str | None:
     """Return both levels and the sessions of each; ``None`` of a change that is not borne out."""
+    if (pair := _levels_of(found, change)) is None:
+        return None
+    counts = " and ".join(f"{one.last - one.first + 1:,}" for one in pair)
+    texts = [value_text(found.metric, one.value) for one in pair]
+    return f"{texts[0]} → {texts[1]}, over {counts} sessions"
+
+
+def _levels_of(found: JobHistory, change: LevelChange) -> tuple[Level, Level] | None:
     before = next((level for level in found.levels if level.last == change.at - 1), None)
     after = next((level for level in found.levels if level.first == change.at), None)
-    if before is None or after is None:
-        return None
-    counts = " and ".join(f"{one.last - one.first + 1:,}" for one in (before, after))
-    texts = [value_text(found.metric, one.value) for one in (before, after)]
-    return f"{texts[0]} → {texts[1]}, over {counts} sessions"
+    return None if before is None or after is None else (before, after)
 
 
 def cause_texts(change: LevelChange) -> tuple[str, ...]:

@@ -133,15 +133,21 @@ def _beyond(verdict: Verdict) -> str | None:
 
 
 def _worse_text(pair: MeasuredPair) -> str:
-    """Name the metrics that are not tested, and worse by more than what does not matter."""
-    worse = [one for one in pair.verdicts if not one.is_tested and _beyond(one) == "worse"]
-    names = (within_sentence(phrases.title_of(one.metric)) for one in worse)
-    texts = (
-        f"{name} {phrases.ratio_text(one.estimate)} × {pair.a}"
-        for name, one in zip(names, worse, strict=True)
-    )
-    most = f"worse by over {pair.headline.threshold_pct:g} %"
-    return f"interval {most}, not tested: {', '.join(texts)}" if worse else f"no interval is {most}"
+    """Name the metrics that are not tested: those shown to be worse, and those that may be."""
+    worse, may_be, most = list[str](), list[str](), 1 + pair.headline.threshold_pct / 100
+    for one in (one for one in pair.verdicts if not one.is_tested):
+        name, interval = within_sentence(phrases.title_of(one.metric)), phrases.interval_of(one)
+        sides = [phrases.value_text(one.metric, value) for value in (one.a, one.b)]
+        if interval is None and one.a and one.b:
+            if (one.a / one.b if one.higher_is_better else one.b / one.a) > most:
+                worse.append(f"{name} {' → '.join(sides)}, one value a side")
+        elif _beyond(one) == "worse":
+            worse.append(f"{name} {' → '.join(sides)}")
+        elif interval and (1 / interval.low if one.higher_is_better else interval.high) > most:
+            may_be.append(name)
+    much = f"worse by over {pair.headline.threshold_pct:g} %"
+    told = f"{much}, not tested: {'; '.join(worse)}" if worse else f"nothing else is shown {much}"
+    return told + (f"; {', '.join(may_be)} may be" if may_be else "")
 
 
 def _reason(verdict: Verdict, headline: Verdict) -> str:
