@@ -42,7 +42,7 @@ def test_few_dependent_and_unconverged_samples_are_told() -> None:
     found = notices(quiet(1, 40))["W-FEW-SAMPLES"]
     assert (found.message, found.evidence["n"]) == ("40 samples; measure at least 100", 40)
     assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; measure at least 100"
-    few = notices(5 + 0.02 * ar1(np.random.default_rng(2), 2000, 0.99))["W-FEW-SAMPLES"]
+    few = notices(5 + 0.02 * ar1(np.random.default_rng(2), 2000, 0.99))["W-AUTOCORRELATED"]
     assert few.evidence["effective_n"] < 30
     assert few.message.startswith("strongly autocorrelated: 2,000 samples, effective sample size ")
     values = np.random.default_rng(3).lognormal(sigma=0.8, size=150)
@@ -164,7 +164,7 @@ def test_recorded_traces(shared: Path) -> None:
         text = (shared / name).read_text(encoding="utf-8")
         return set(notices([one["latencyMs"] for one in json.loads(text)]))
 
-    assert codes("trt10-rtx3060/alexnet_fp16.timing.json") == {"W-FEW-SAMPLES"}
+    assert codes("trt10-rtx3060/alexnet_fp16.timing.json") == {"W-AUTOCORRELATED"}
     assert codes("trt86-h200/depth_anything_small.timing.json") == set()
     resnet, mobilenet = (
         codes(f"trex-examples/{name}.engine.timing.json")

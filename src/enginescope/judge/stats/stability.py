@@ -234,13 +234,12 @@ def _few_samples(facts: _Facts) -> Notice | None:
     n, effective = facts.values.size, facts.effective_n
     if n >= ENOUGH_SAMPLES and effective >= ENOUGH_EFFECTIVE:
         return None
-    few = f"strongly autocorrelated: {n:,} samples, effective sample size {math.floor(effective):,}"
+    evidence = {"n": n, "effective_n": effective}
+    if n >= ENOUGH_SAMPLES:
+        told = f"{n:,} samples, effective sample size {math.floor(effective):,}"
+        return Notice("W-AUTOCORRELATED", f"strongly autocorrelated: {told}", evidence)
     count = f"{n:,} samples" if n != 1 else "one sample"
-    return Notice(
-        "W-FEW-SAMPLES",
-        few if n >= ENOUGH_SAMPLES else f"{count}; measure at least {ENOUGH_SAMPLES}",
-        {"n": n, "effective_n": effective},
-    )
+    return Notice("W-FEW-SAMPLES", f"{count}; measure at least {ENOUGH_SAMPLES}", evidence)
 
 
 def _not_converged(facts: _Facts) -> Notice | None:

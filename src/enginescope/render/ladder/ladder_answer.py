@@ -195,8 +195,7 @@ def _placement(report: LadderReport, mine: Placement) -> tuple[str, str]:
     if mine.below is None:
         return place, "it is below all rungs: it leaves out work that every rung contains"
     between = f"it is between {_named(report, mine.below)} and {_named(report, mine.above)}"
-    nearest = f"“{_title_of(report, mine.nearest)}” {_MEANINGS[mine.nearest]}"
-    return place, f"{between}; {nearest}"
+    return place, f"{between}; “{_title_of(report, mine.nearest)}” {_MEANINGS[mine.nearest]}"
 
 
 def _named(report: LadderReport, key: RungKey, more: str = "") -> str:

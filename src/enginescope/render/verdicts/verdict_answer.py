@@ -146,8 +146,9 @@ def _worse_text(pair: MeasuredPair) -> str:
         elif interval and (1 / interval.low if one.higher_is_better else interval.high) > most:
             may_be.append(name)
     much = f"worse by over {pair.headline.threshold_pct:g} %"
-    told = f"{much}, not tested: {'; '.join(worse)}" if worse else f"nothing else is shown {much}"
-    return told + (f"; {', '.join(may_be)} may be" if may_be else "")
+    none = f"no other figure is shown {much}"
+    told = f"{much}, not tested: {'; '.join(worse)}" if worse else none
+    return told + (f"; open: {', '.join(may_be)}" if may_be else "")
 
 
 def _reason(verdict: Verdict, headline: Verdict) -> str:
