@@ -208,7 +208,7 @@ def autoregressive_time(values: Any, *, errors: float = 0.0) -> float:
     if _is_constant(series, float(np.var(series))):
         return 1.0
     n, distance = series.size, series - series.mean()
-    # not `@`, which wakes the threads of BLAS: they spin for 30 ms beside what is measured next
+    # not `@`, which wakes the threads of BLAS: they spin beside what is measured next
     phi = float((distance[1:] * distance[:-1]).sum() / np.square(distance).sum())
     phi += (1 + 3 * phi) / n
     phi += errors * math.sqrt(max(1 - phi**2, 0.0) / n)
