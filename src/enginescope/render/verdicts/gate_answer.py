@@ -146,12 +146,12 @@ def figures_sentence(row: GateRow) -> str | None:
     return f"{_change_sentence(row, f'{before} → {after}, ')}, limit {row.limit_pct:g} %"
 
 
-def _change_sentence(row: GateRow, values: str = "") -> str:
+def _change_sentence(row: GateRow, about: str = "") -> str:
     """Return ``latency −30.4 % (99 % CI −31.4 … −29.7 %)`` of a row with a verdict."""
     assert row.metric is not None
     interval = interval_of(row.verdict) if row.verdict else None
     ends = f" ({confidence_text(interval)} CI {change_interval(row.verdict)})" if interval else ""
-    return f"{metric_words(row.metric)} {values}{change_text(row.verdict)}{ends}"
+    return f"{metric_words(row.metric)} {about}{change_text(row.verdict)}{ends}"
 
 
 def details(row: GateRow) -> list[str]:

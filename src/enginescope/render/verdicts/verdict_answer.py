@@ -135,19 +135,19 @@ def _beyond(verdict: Verdict) -> str | None:
 def _worse_text(pair: MeasuredPair) -> str:
     """Name the metrics that are not tested: those shown to be worse, and those that may be."""
     worse, may_be, most = list[str](), list[str](), 1 + pair.headline.threshold_pct / 100
-    for one in (one for one in pair.verdicts if not one.is_tested):
-        name, interval = within_sentence(phrases.title_of(one.metric)), phrases.interval_of(one)
+    comparable = (one for one in pair.verdicts if one.kind is not VerdictKind.INCOMPARABLE)
+    for one in (one for one in comparable if not one.is_tested):
+        name, ends = within_sentence(phrases.title_of(one.metric)), phrases.interval_of(one)
         sides = [phrases.value_text(one.metric, value) for value in (one.a, one.b)]
-        if interval is None and one.a and one.b:
+        if ends is None and one.a and one.b:
             if (one.a / one.b if one.higher_is_better else one.b / one.a) > most:
-                worse.append(f"{name} {' → '.join(sides)}, one value a side")
+                worse.append(f"{name} {' → '.join(sides)}, {reason_text(one.reason)}")
         elif _beyond(one) == "worse":
             worse.append(f"{name} {' → '.join(sides)}")
-        elif interval and (1 / interval.low if one.higher_is_better else interval.high) > most:
+        elif ends and (most * ends.low < 1 if one.higher_is_better else ends.high > most):
             may_be.append(name)
     much = f"worse by over {pair.headline.threshold_pct:g} %"
-    none = f"no other figure is shown {much}"
-    told = f"{much}, not tested: {'; '.join(worse)}" if worse else none
+    told = f"{much}, not tested: {'; '.join(worse)}" if worse else f"nothing else is shown {much}"
     return told + (f"; open: {', '.join(may_be)}" if may_be else "")
 
 
