@@ -34,8 +34,7 @@ class Runner:
 
     def run(self, **inputs: str) -> int:
         """Run every step until one fails; return its exit code, else 0."""
-        unknown = {one.replace("_", "-") for one in inputs} - set(ACTION["inputs"])
-        assert not unknown
+        assert not ({one.replace("_", "-") for one in inputs} - set(ACTION["inputs"]))
         given = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
         given |= {name.replace("_", "-"): value for name, value in inputs.items()}
         for step in STEPS:
@@ -56,9 +55,8 @@ class Runner:
             "RUNNER_TEMP": str(self.temp),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
-        bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         ended = subprocess.run(
-            bash,
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
             cwd=self.folder,
             env={**os.environ, **own, **variables},
             capture_output=True,

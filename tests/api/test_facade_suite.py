@@ -50,8 +50,7 @@ def test_frames_hold_a_row_for_each_cell_and_metric(store, kind) -> None:
     pytest.importorskip({"arrow": "pyarrow"}.get(kind, kind))
     frame = getattr(es.open_suite("main", store=store), f"to_{kind}")()
     assert "metric" in (frame.column_names if kind == "arrow" else frame.columns)
-    values = frame["value"].to_pylist() if kind == "arrow" else frame["value"].to_list()
-    assert 8.0 in values
+    assert 8.0 in (frame["value"].to_pylist() if kind == "arrow" else frame["value"].to_list())
 
 
 def test_a_gate_on_suites_and_names_that_are_none(store) -> None:

@@ -39,8 +39,7 @@ def steady(monkeypatch, ms: float = 1.0) -> Clock:
 
 def timed_loop(step: Step, rule: StopRule, sink: ProgressSink) -> tuple[StopReport, Samples]:
     series = StepRecorder(step)
-    report = loop.timed_loop(series, rule, sink)
-    return report, series.samples()[0]
+    return loop.timed_loop(series, rule, sink), series.samples()[0]
 
 
 def warm_up(step: Step, rule: WarmUp, sink: ProgressSink) -> tuple[WarmUpReport, np.ndarray]:
@@ -149,8 +148,7 @@ def test_warm_up_goes_on_until_steady(monkeypatch) -> None:
 
 
 def test_warm_up_gives_up_or_is_none(monkeypatch) -> None:
-    rising = (1.0 + 0.01 * i for i in itertools.count())
-    clock = Clock(monkeypatch, rising)
+    clock = Clock(monkeypatch, (1.0 + 0.01 * i for i in itertools.count()))
     report, _ = warm_up(clock.step, WarmUp(time_ms=100, limit_ms=1_000), ignore)
     assert report.ended_by == "limit"
     assert report.duration_ms >= 1_000

@@ -39,8 +39,7 @@ def _wandering(draw: np.random.Generator, n: int, phi: float) -> np.ndarray:
 
 
 def _switching(draw: np.random.Generator, n: int, dwell: float) -> np.ndarray:
-    states = np.cumsum(draw.random(n) < 1 / dwell) % 2
-    return 4 + 0.5 * states + draw.normal(0, 0.02, n)
+    return 4 + 0.5 * (np.cumsum(draw.random(n) < 1 / dwell) % 2) + draw.normal(0, 0.02, n)
 
 
 def _series() -> dict[str, np.ndarray]:

@@ -116,8 +116,7 @@ def test_an_option_of_one_meaning_has_one_text_one_default_one_bound_and_one_met
         for flag, one in options_of(verb).items():
             if (verb, flag) not in OWN_MEANING:
                 context = click.Context(click.Command(verb))
-                record = one.get_help_record(context)
-                told[flag].add((record, str(one.get_default(context))))
+                told[flag].add((one.get_help_record(context), str(one.get_default(context))))
     assert {flag: texts for flag, texts in told.items() if len(texts) > 1} == {}
 
 

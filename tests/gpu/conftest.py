@@ -77,8 +77,7 @@ class Measuring:
     def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
         asked = replace(workload, mode=Mode(**mode))
         jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.engines)
-        kept = [replace(job, keep_outputs=True) for job in jobs]
-        (run,) = run_jobs(kept, lambda _: None)
+        (run,) = run_jobs([replace(job, keep_outputs=True) for job in jobs], lambda _: None)
         return run
 
 

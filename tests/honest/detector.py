@@ -69,8 +69,7 @@ def _fitted(weights: dict[str, Any], rng: Any) -> tuple[Any, Any]:
     span = _LOGITS[1] - _LOGITS[0]
     wanted[np.arange(3000, 12000), labels] += span * share[:, 0] ** 4
     known = np.hstack([_features(inside, weights), np.ones((12000, 1))])
-    ridge = 1e-3 * np.eye(FEATURES + 1)
-    solved = np.linalg.solve(known.T @ known + ridge, known.T @ wanted)
+    solved = np.linalg.solve(known.T @ known + (1e-3 * np.eye(FEATURES + 1)), known.T @ wanted)
     return solved[:-1].T[:, :, None, None], solved[-1]
 
 

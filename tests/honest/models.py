@@ -81,8 +81,7 @@ def _same_objects(reference: Samples, candidate: Samples) -> bool:
 
 def line(text: str, *, height: int = 48, width: int = 320, size: int = 28, ink: int = 0) -> Any:
     """Return a line of text as height × width × 3 bytes; on black where the ink is light."""
-    ground = 255 if ink < 128 else 0
-    drawn = Image.new("RGB", (width, height), (ground,) * 3)
+    drawn = Image.new("RGB", (width, height), (255 if ink < 128 else 0,) * 3)
     font = ImageFont.load_default(size)
     box = font.getbbox(text)
     at = ((6 if width > height else (width - box[2]) / 2), (height - box[3] - box[1]) / 2)

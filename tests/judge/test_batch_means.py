@@ -129,8 +129,7 @@ def test_few_visits_alternation_and_equal_values_do_not_look_precise() -> None:
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
 def test_interval_covers_at_any_confidence(confidence: float) -> None:
-    rng = np.random.default_rng(15)
-    rows = rng.standard_normal((600, 500))
+    rows = np.random.default_rng(15).standard_normal((600, 500))
     found = [quantile_interval(row, 0.5, confidence=confidence) for row in rows]
     share = np.mean([one.low <= 0 <= one.high for one in found])
     assert share == pytest.approx(confidence, abs=0.06)

@@ -11,12 +11,9 @@ from enginescope.records.run.load_and_contention import LoadRule
 @pytest.mark.parametrize("n", [1, 2, 64, 5_000])
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.5])
 def test_the_cumulative_distribution_is_the_binomial_one(n: int, share: float) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    most = min(n, 200)
-    expected = stats.binom.cdf(np.arange(most + 1), n, share)
-    assert mlperf_queries.binomial_cumulative(n, share, most) == pytest.approx(
-        expected, rel=1e-9, abs=1e-12
-    )
+    most, stats = min(n, 200), pytest.importorskip("scipy.stats")
+    expected = pytest.approx(stats.binom.cdf(np.arange(most + 1), n, share), rel=1e-9, abs=1e-12)
+    assert mlperf_queries.binomial_cumulative(n, share, most) == expected
 
 
 def test_the_least_number_of_queries_is_loadgen_s() -> None:

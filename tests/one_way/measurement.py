@@ -143,8 +143,7 @@ def begun(folder: Path) -> None:
 
 
 def _tag(folder: Path) -> str:
-    tags = {tag for row in Store(folder / "store").rows() for tag in row.tags}
-    return next(iter(tags))
+    return next(iter({tag for row in Store(folder / "store").rows() for tag in row.tags}))
 
 
 def _noise(name: str, file: str = "m.onnx") -> Case:

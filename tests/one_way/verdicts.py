@@ -45,8 +45,7 @@ def pair(folder: Path) -> None:
 
 def processes(folder: Path) -> None:
     for tag, level in (("before", 1.0), ("after", 0.9)):
-        runs = [process(level * (1 + at / 2_000), seed=at) for at in range(5)]
-        save(folder, *runs, tag=tag)
+        save(folder, *[process(level * (1 + at / 2_000), seed=at) for at in range(5)], tag=tag)
 
 
 def interleaved(folder: Path) -> None:

@@ -42,8 +42,7 @@ def _page() -> Any:
     draw = ImageDraw.Draw(page)
     draw.text((12, 18), "Where the error starts", fill=0)
     draw.text((30, 60), "FP16 ends at 65,504", fill=0)
-    pixels = (np.asarray(page, np.float32) / 255 - 0.5) / 0.5
-    return np.repeat(pixels[None, None], 3, axis=1)
+    return np.repeat(((np.asarray(page, np.float32) / 255 - 0.5) / 0.5)[None, None], 3, axis=1)
 
 
 def _digit() -> Any:
@@ -78,8 +77,7 @@ def mobilenet(folder: Path) -> Family:
     source = folder / "quantized.onnx"
     onnx.save(model, source)
     plain = dequantised(source, folder / "mobilenet.onnx")
-    sample = _sample(folder, image=image)
-    return Family(plain=plain, quantized=lambda: source, sample=sample)
+    return Family(plain=plain, quantized=lambda: source, sample=_sample(folder, image=image))
 
 
 def transformer(folder: Path) -> Family:

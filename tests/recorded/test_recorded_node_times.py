@@ -46,8 +46,7 @@ def test_every_run_launches_the_same_kernels_in_the_same_nodes(document, trace) 
     times = ort_profile.with_gpu_times(document, trace)
     assert times.mode == "gpu"
     nodes = [event for event in times.document.value if event["cat"] == "Node"]
-    busy = Counter(event["name"] for event in nodes if event["dur"] > 0)
-    assert set(busy.values()) == {RUNS}
+    assert set(Counter(event["name"] for event in nodes if event["dur"] > 0).values()) == {RUNS}
     assert times.notices[0].evidence["elsewhere_us"] < 0.05 * times.notices[0].evidence["nodes_us"]
 
 

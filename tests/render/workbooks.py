@@ -71,8 +71,7 @@ def _cell(one: ElementTree.Element, texts: list[str]) -> Cell:
         value = raw == "1"
     elif raw is not None:
         value = float(raw)
-    is_formula = one.find("m:f", _NS) is not None
-    return Cell(kind, value, int(one.get("s", "0")), is_formula=is_formula)
+    return Cell(kind, value, int(one.get("s", "0")), is_formula=one.find("m:f", _NS) is not None)
 
 
 def _column(place: str) -> int:

@@ -72,8 +72,7 @@ def test_what_needs_a_look_comes_first(sessions) -> None:
     assert [word for _, word in jobs(text)] == ["perhaps slower", "slower", "faster", "unchanged"]
     assert '<a href="/?state=unknown">1 more job</a>' in text  # nothing can be said of it
     assert dict(jobs(text) + jobs(rest)) == {model: word for model, (_, word) in STANDINGS.items()}
-    counts = re.findall(r'<a class="(\w*)" href="/\?state=\w+">([^<]*)</a>', text)
-    assert counts == [
+    assert re.findall(r'<a class="(\w*)" href="/\?state=\w+">([^<]*)</a>', text) == [
         ("bad", "2 jobs need a look"),
         ("", "1 faster"),
         ("", "1 without a verdict"),

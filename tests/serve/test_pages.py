@@ -107,8 +107,7 @@ def test_runs_are_marked_as_their_own_pages_are(tmp_path) -> None:
             own = client.get(f"/runs/run{count}").text
             codes = re.findall(r"\((W-[A-Z-]+)\)", marked[1])
             more = f" + {len(codes) - 1}" if len(codes) > 1 else ""
-            words = codes[0][2:].replace("-", " ").lower() if codes else "—"
-            assert marked[2] == words + more
+            assert marked[2] == (codes[0][2:].replace("-", " ").lower() if codes else "—") + more
             assert ("W-FEW-SAMPLES" in codes) is (count == 12)
             assert all(f"<code>{code}</code>" in own for code in codes)
 

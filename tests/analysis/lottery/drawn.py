@@ -34,8 +34,7 @@ def one_process(number: int, turn: int, median_ms: float, **more: object) -> Run
         "build": built(number),
         "stop": StopReport(rule="duration", iterations=240, duration_ms=480.0),
     }
-    seed = 100 * number + turn
-    return process(median_ms, n=240, seed=seed, **{**fields, **more})
+    return process(median_ms, n=240, seed=100 * number + turn, **{**fields, **more})
 
 
 def tensor(*values: float) -> tuple[TensorValues, ...]:

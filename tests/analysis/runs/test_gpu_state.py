@@ -160,9 +160,8 @@ def sampled(
 ) -> GpuTelemetry:
     """A pass of `seconds` whose temperature rises from its start on."""
     time_ms = np.arange(0.0, FIRST_MS + 1e3 * seconds, 100)
-    under_load = np.maximum(0.0, time_ms - FIRST_MS) / 6e4
     values = {
-        TEMPERATURE: np.round(start_c + c_per_min * under_load),
+        TEMPERATURE: np.round(start_c + c_per_min * (np.maximum(0.0, time_ms - FIRST_MS) / 6e4)),
         THROTTLE: np.where(time_ms > FIRST_MS + 500, float(bits), 0.0),
     }
     channels = tuple(Channel(name=name, values=frozen(each)) for name, each in values.items())

@@ -51,13 +51,12 @@ def outcomes(
                 if why is not None and why[point] is not None:
                     continue
                 parts = {} if switch_ms is None else {"profile": switch_ms}
-                extra = (again_ms if number else new_ms) - sum(parts.values())
                 visits.append(
                     ShapeVisit(
                         point=point,
                         is_new=number == 0,
                         parts_ms=parts,
-                        first_ms=level + extra,
+                        first_ms=level + ((again_ms if number else new_ms) - sum(parts.values())),
                         later_ms=(level, level, level),
                         same_ms=level,
                     )

@@ -28,8 +28,7 @@ def processes(draw, rounds: int, levels: np.ndarray) -> np.ndarray:
     shared = wandering(draw, rounds, 1, persistence=0.8, sd=0.03)
     own = wandering(draw, *shape, persistence=0.3, sd=0.015)
     second = 0.03 * (draw.random(shape) < 0.15)
-    disturbed = 0.10 * (draw.random(shape) < 0.02)
-    return np.exp(levels + shared + own + second + disturbed)
+    return np.exp(levels + shared + own + second + (0.10 * (draw.random(shape) < 0.02)))
 
 
 def search(draw, levels: np.ndarray) -> tuple[int, VerdictKind | None]:

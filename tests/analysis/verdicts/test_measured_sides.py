@@ -301,8 +301,7 @@ def test_other_versions_are_told_and_runs_without_common_samples_refused() -> No
     notices = measured_notices(compare_sides(named(older, newer)))
     (notice,) = (one for one in notices if one.code == "I-OTHER-VERSIONS")
     assert notice.message.endswith("onnxruntime 1.20 and 1.21, numpy 1 and 2")
-    pairs = {"onnxruntime": ("1.20", "1.21"), "numpy": ("1", "2")}
-    assert notice.evidence == {"versions": pairs}
+    assert notice.evidence == {"versions": {"onnxruntime": ("1.20", "1.21"), "numpy": ("1", "2")}}
     bare = process(1.0, samples=(), phases=(), peak_memory_bytes=None)
     with pytest.raises(UsageError, match="no figure in common"):
         compare_sides(named((bare,), (bare,)))

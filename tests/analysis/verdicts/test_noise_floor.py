@@ -106,8 +106,7 @@ def test_verdicts_are_counted_and_the_curve_is_drawn_from_all_rounds(three) -> N
     assert three.curve[at].found_pct >= 95
     assert three.curve[1].found_pct < 95
     multiples = [one.difference_pct / three.smallest_pct for one in three.curve]
-    wanted = (0, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2)
-    assert multiples == pytest.approx(wanted, rel=0.05)
+    assert multiples == pytest.approx((0, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2), rel=0.05)
     for one in three.curve:
         assert 0 <= one.low_pct <= one.found_pct <= one.high_pct <= 100
         assert 0 <= one.wrong_pct <= 100 - one.same_pct

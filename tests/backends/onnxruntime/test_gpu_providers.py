@@ -173,8 +173,7 @@ def test_cuda_takes_what_tensorrt_leaves(use, job) -> None:
 
 def test_cuda_that_does_not_start_is_said(use, job) -> None:
     use(without=(CUDA,))
-    notice = noticed(measured(job("ort-trt")), "W-LEFTOVER-ON-CPU")
-    assert "the CPU runs nodes" in notice.message
+    assert "the CPU runs nodes" in noticed(measured(job("ort-trt")), "W-LEFTOVER-ON-CPU").message
 
 
 def test_nodes_by_provider_and_operator(use, job) -> None:
@@ -357,8 +356,7 @@ def test_an_unknown_option_is_handed_on_with_a_notice(use, job) -> None:
     runtime = use()
     result = measured(job("ort-cuda?cudnn_conv_algo_serach=DEFAULT"))
     assert runtime.opened[0][1]["cudnn_conv_algo_serach"] == "DEFAULT"
-    notice = noticed(result, "W-UNKNOWN-OPTION")
-    assert "did you mean cudnn_conv_algo_search?" in notice.message
+    assert "did you mean cudnn_conv_algo_search?" in noticed(result, "W-UNKNOWN-OPTION").message
 
 
 def test_a_long_build_gives_signs_of_life(use, job, monkeypatch) -> None:

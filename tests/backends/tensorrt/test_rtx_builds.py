@@ -23,12 +23,11 @@ MORE = ("--min-shape", "x:8x1x16", "--opt-shape", "x:8x32x16", "--max-shape", "x
 def environment(tmp_path_factory) -> dict[str, str]:
     """Variables under which a process finds the wheels, and no GPU."""
     paths = (str(unpacked(*RTX, large=True)), os.environ.get("PYTHONPATH", ""))
-    store = str(tmp_path_factory.mktemp("store"))
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "CUDA_VISIBLE_DEVICES": "",
-        "ENGINESCOPE_STORE": store,
+        "ENGINESCOPE_STORE": str(tmp_path_factory.mktemp("store")),
     }
 
 
@@ -49,8 +48,7 @@ def run(environment):
 
 
 def build(run, model: Path, *flags: str, on: str = "trt-rtx") -> dict:
-    engine = model.with_suffix(".engine")
-    done = run("build", model, "--on", on, "-o", engine, "--json", *flags)
+    done = run("build", model, "--on", on, "-o", model.with_suffix(".engine"), "--json", *flags)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 
@@ -73,8 +71,7 @@ def test_a_convolutional_network_and_its_archive(run, tmp_path) -> None:
     assert build(run, model)["build"]["from_cache"]
     printed = run("build", model, "--on", "trt-rtx", "-o", tmp_path / "net.engine", "--rebuild")
     assert f"its layers: enginescope explore {tmp_path / 'net.engine'}" in printed.stderr
-    files = sorted(tmp_path.glob("net.engine*"))
-    done = run("archive", "create", tmp_path / "net.tea", *files)
+    done = run("archive", "create", tmp_path / "net.tea", *sorted(tmp_path.glob("net.engine*")))
     assert done.returncode == 0, done.stderr
     assert "correlation" in run("explore", tmp_path / "net.tea").stdout
 
@@ -105,8 +102,7 @@ def test_a_transformer_of_two_optimization_profiles(run, tmp_path) -> None:
     explored = run("explore", engine).stdout
     assert "was built by TensorRT for RTX 1.7.1.116 for compute capability 8.9, 12.0" in explored
     assert "this machine has no" in explored
-    log = (tmp_path / "block.engine.build.log").read_text()
-    assert "this machine has no" not in log
+    assert "this machine has no" not in (tmp_path / "block.engine.build.log").read_text()
 
 
 def test_a_quantized_network_has_its_precision(run, tmp_path) -> None:
@@ -180,8 +176,7 @@ def test_process_builds_and_says_why_it_does_not_measure(run, environment, tmp_p
 def test_progress_is_reported(run, tmp_path) -> None:
     """Phases of a real build, and the cache that TensorRT for RTX does not have."""
     command = [sys.executable, "-c", PHASES, models.convolutions(tmp_path / "net.onnx")]
-    path = str(unpacked(*RTX, large=True)) + os.pathsep + SOURCE
-    env = {**os.environ, "PYTHONPATH": path}
+    env = {**os.environ, "PYTHONPATH": (str(unpacked(*RTX, large=True)) + os.pathsep + SOURCE)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

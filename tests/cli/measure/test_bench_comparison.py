@@ -224,8 +224,7 @@ def test_other_inputs_end_it_after_a_round(
     def with_shapes(jobs, sink, **more) -> None:
         def keep(run) -> None:
             shape = (1, 3) if "convnet" in run.job.subject.name else (1, 7)
-            inputs = (Tensor(name="x", dtype=DataType.FP32, shape=shape),)
-            sink(replace(run, inputs=inputs))
+            sink(replace(run, inputs=(Tensor(name="x", dtype=DataType.FP32, shape=shape),)))
 
         plain(jobs, keep, **more)
 
@@ -249,8 +248,7 @@ def test_other_inputs_end_it_after_a_round(
     ],
 )
 def test_mistakes_are_told_in_a_line(arguments, said, store, played, convnet, capsys) -> None:
-    given = [str(convnet) if one == "MODEL" else one for one in arguments]
-    assert main(["bench", *given]) == 2
+    assert main(["bench", *[str(convnet) if one == "MODEL" else one for one in arguments]]) == 2
     err = capsys.readouterr().err
     assert said in err
     assert "Traceback" not in err

@@ -350,8 +350,7 @@ def test_several_processes_a_cell(tmp_path, convnet, capsys) -> None:
     assert rows(folder) == [good]  # nothing is run again
     assert main(["suite", *options, "--name", "head", "--on", "fake?latency_us=3000"]) == 0
     capsys.readouterr()
-    args = ["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--json"]
-    assert main(args) == 1
+    assert main(["gate", "--baseline", "main", "head", "--store", str(tmp_path), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     (row,) = found["rows"]
     assert row["outcome"] == "regression"

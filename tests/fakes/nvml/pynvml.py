@@ -164,8 +164,7 @@ def nvmlDeviceGetClockInfo(gpu: Gpu, which: int) -> int:
     if which == NVML_CLOCK_MEM:
         return 3201
     gpu.readings += 1
-    slow = gpu.slows_to_mhz is not None and gpu.readings > 1
-    return gpu.slows_to_mhz if slow else gpu.sm_mhz
+    return gpu.slows_to_mhz if (gpu.slows_to_mhz is not None and gpu.readings > 1) else gpu.sm_mhz
 
 
 def nvmlDeviceGetUtilizationRates(gpu: Gpu) -> SimpleNamespace:

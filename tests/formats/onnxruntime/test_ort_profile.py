@@ -181,8 +181,7 @@ def test_a_node_lasts_as_long_as_the_gpu_works_for_its_calls() -> None:
 
 @pytest.mark.parametrize("provider", [CPU, CUDA])
 def test_a_loop_leaves_calls_to_the_nodes_in_it(provider) -> None:
-    loop = node("loop", 10, 90, op="Loop", provider=provider)
-    read = document(loop, on_gpu("body", 20, 10))
+    read = document(node("loop", 10, 90, op="Loop", provider=provider), on_gpu("body", 20, 10))
     times = with_gpu_times(read, calls((25.0, 8.0), (80.0, 2.0)))
     assert [event["dur"] for event in times.document.value] == [90, 8.0]
     assert times.notices[0].evidence["elsewhere_us"] == 2.0

@@ -141,8 +141,7 @@ def test_the_mean_of_ratios_has_the_interval_of_its_parts() -> None:
     assert math.log(interval.high / mean) == pytest.approx(0.005)
     _, interval = mean_ratio([MeasuredRatio(4.0, None, is_exact=True)] * 2)
     assert (interval.low, interval.high) == pytest.approx((4.0, 4.0))
-    wide = 2.5758293 / 1.9599640 * 0.01
-    _, interval = mean_ratio([ratio(1.0), ratio(1.0, wide, 0.99)])
+    _, interval = mean_ratio([ratio(1.0), ratio(1.0, 2.5758293 / 1.9599640 * 0.01, 0.99)])
     assert interval.confidence == 0.95
     assert math.log(interval.high) == pytest.approx(0.01 / math.sqrt(2), rel=1e-4)
 

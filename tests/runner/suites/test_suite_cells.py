@@ -29,9 +29,8 @@ def zoo(tmp_path):
 
 
 def made(zoo, *, models=(), timing=None, checks=None, **general) -> Suite:
-    words = () if models else (".",)
     file = SuiteFile(
-        suite=GeneralPart(models=words, **general),
+        suite=GeneralPart(models=() if models else (".",), **general),
         model=tuple(models),
         timing=timing or TimingPart(),
         validation=checks or ValidationPart(),

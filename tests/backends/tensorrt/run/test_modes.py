@@ -67,8 +67,7 @@ def test_if_one_stream_cannot_be_captured_none_is(use, perceptron, engines, monk
 
     def second_fails(*arguments):
         calls.append(arguments)
-        captured = real(*arguments)
-        return captured if len(calls) != 2 else Captured(why_not="for this test")
+        return real(*arguments) if len(calls) != 2 else Captured(why_not="for this test")
 
     monkeypatch.setattr(lane, "capture", second_fails)
     assert measure(one).mode.cuda_graph is False

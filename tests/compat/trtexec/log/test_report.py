@@ -160,8 +160,7 @@ def test_what_is_warned_of() -> None:
 )
 def test_what_bounds_the_throughput_is_warned_of(metric, words, hint10, hint11) -> None:
     for trt, hint in (("10.16.1", hint10), ("11.1.0", hint11)):
-        flags = ("--includeDataTransfers",) if trt == "11.1.0" else ()
-        asked = settings(*flags, trt=trt)
+        asked = settings(*(("--includeDataTransfers",) if trt == "11.1.0" else ()), trt=trt)
         bound = varied(asked, **{metric: np.full(N, 1.001)})
         first, second = texts_of(lines_of(asked, bound), "W")
         assert words in first

@@ -76,8 +76,7 @@ class EngineInspector(Made):
         io = self._engine._io.get(name)
         if io is not None:
             return io["dtype"], io["format"]
-        half = "FP16" in self._engine._facts["precisions"]
-        return "HALF" if half else "FLOAT", "LINEAR"
+        return "HALF" if "FP16" in self._engine._facts["precisions"] else "FLOAT", "LINEAR"
 
     def _dims(self, name: str) -> list[int]:
         if self._context is not None and name in self._engine._io:
