@@ -47,7 +47,7 @@ def test_the_list_and_models_by_backends(nightly, store) -> None:
     assert "&lt;i&gt;bert" in text
     assert "Cells that are not ok" in text
     answer = nightly.get("/suites/nightly")
-    assert "Colors are ratios to the fastest" in answer.text
+    assert "the time of the row's fastest" in answer.text
     assert "script-src 'self';" in answer.headers["content-security-policy"]
     table = nightly.get("/suites/nightly/results.csv")
     assert table.headers["content-type"].startswith("text/csv")

@@ -121,11 +121,6 @@ class Summary:
         return next((one for one in self.percentiles if one.p == p), None)
 
     @property
-    def p90_ms(self) -> float | None:
-        """90th percentile, milliseconds."""
-        return self._value(90)
-
-    @property
     def p95_ms(self) -> float | None:
         """95th percentile, milliseconds."""
         return self._value(95)

@@ -259,7 +259,8 @@ def test_the_screen_answers_first(tmp_path, capsys) -> None:
     worse = perceptron(tmp_path / "worse.onnx", -WEIGHTS)
     main(["validate", str(worse), "--reference", str(model), "--samples", "2", "--batch", "4"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "worse.onnx · ort-cpu fails: output y (error)"
+    far = "(error 20,173 × the limit, 2 of 2 samples)"
+    assert lines[0] == f"worse.onnx · ort-cpu fails: output y {far}"
     assert all(len(line) <= 80 for line in lines)
     at = next(at for at, line in enumerate(lines) if line.startswith("  why "))
     assert "y: RMSE is" in lines[at]

@@ -112,7 +112,7 @@ def test_renamed_outputs_are_suggested_and_a_map_to_the_wrong_one_fails(renamed,
     assert pairs == {"out_a": "a", "out_b": "b"}
     main(["validate", *map(str, given)])
     text = " ".join(capsys.readouterr().out.split())
-    assert "same shape, nearest values: out_a = a (err ÷ spread 0)" in text
+    assert "same shape, nearest values (err ÷ spread 0)" in text
     assert "--map out_a=a" in text
     status, found = run(capsys, *given, *MAPPED)
     assert (status, found["passes"]) == (0, True)

@@ -45,12 +45,12 @@ def test_where_nothing_can_be_left_out_nothing_is() -> None:
 
 def test_a_long_label_is_told_apart_by_its_name() -> None:
     found = told_apart(["ort-cuda", f"trt:fp16@old?{LONG}", "trt:fp16", "trt:fp16@new?a=1"], 34)
-    assert found.labels == ("ort-cuda", "trt:fp16@old?…", "trt:fp16", "trt:fp16@new?a=1")
+    assert found.labels == ("ort-cuda", "trt:fp16@old + 2 options", "trt:fp16", "trt:fp16@new?a=1")
     assert found.shared == f"options of trt:fp16@old: {SAID}"
     assert told_apart((f"trt?{LONG}&a=1", f"trt?{LONG}&a=2", f"ort-trt?{LONG}"), 3).labels == (
         "trt?a=1",
         "trt?a=2",
-        "ort-trt?…",
+        "ort-trt",
     )  # the name alone would not tell the first two
 
 
@@ -59,7 +59,7 @@ def test_jobs_are_named_by_the_options_that_differ() -> None:
     assert found.labels == ("net.onnx · trt?tf32=0 · batch 0", "net.onnx · trt?tf32=1 · batch 1")
     assert found.shared == f"options of all: {SAID}"
     found = jobs_apart([f"net.onnx · trt?{LONG} · batch 1"])
-    assert found.labels == ("net.onnx · trt?… · batch 1",)
+    assert found.labels == ("net.onnx · trt + 2 options · batch 1",)
     assert found.shared == f"options of trt: {SAID}"
     assert jobs_apart(["net.onnx · ort-cpu", "net"]).labels == ("net.onnx · ort-cpu", "net")
 

@@ -40,7 +40,7 @@ def test_the_answer_is_the_heading_and_next_steps_are_those_of_the_terminal() ->
         assert words in page.words
     steps = (("over time", "enginescope history"),)
     page = compare_page(compare([run_a(), run_b()]), Chosen(), steps=steps).decode()
-    assert "over time: <code>enginescope history</code>" in page
+    assert "over time: <code><span>enginescope</span> <span>history</span></code>" in page
 
 
 def test_nothing_from_outside_nothing_twice_and_names_are_text() -> None:

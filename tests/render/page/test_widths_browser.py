@@ -139,6 +139,36 @@ def set_theme(tab: Tab, theme: str) -> None:
     draw_all(tab)
 
 
+#: What the first screen of a page answers, each in a line of its own that begins with that word.
+ANSWERS = {
+    **dict.fromkeys(("plan", "report", "comparison", "/runs/run000"), "H1 Where Look Next"),
+    "suite": "H1 Look Next",
+    "/compare?run=run000&run=run001": "H1 A B Where Look Why Next",
+    "/history?model=nightly.onnx": "H1 Look",
+    "/gate/nightly": "H1 Baseline Why Next",
+}
+LINES = """
+[...document.querySelectorAll("main h1, main .step, main .ended, main .warnings summary")].map((one) => {
+  const line = one.cloneNode(true);
+  for (const code of line.querySelectorAll("code")) code.remove();
+  const name = one.tagName === "H1" ? "H1" : one.querySelector("strong")?.textContent;
+  return [name, one.getBoundingClientRect().bottom, line.textContent.trim().split(/\\s+/).length];
+})
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (420, 860)])
+def test_the_first_screen_answers_in_lines_that_are_read_in_ten_seconds(tab, pages, size) -> None:
+    """Ten seconds are 40 words of an answer; command lines are there to be copied."""
+    tab.resize(*size)
+    for page, answers in ANSWERS.items():
+        visit(tab, pages[page])
+        words = {name: words for name, bottom, words in tab.evaluate(LINES) if bottom <= size[1]}
+        assert (page, sorted({*answers.split()} - words.keys())) == (page, [])
+        most = 40 if "suite" not in page else 60  # its reason is said three times
+        assert (page, [name for name, count in words.items() if count > most]) == (page, [])
+
+
 @pytest.mark.parametrize("name", [*FILES, *PLANS, *SERVED, "/login"])
 def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
     set_width(tab, WIDTHS[0])

@@ -108,5 +108,5 @@ def test_outputs_that_are_not_as_recorded_are_named() -> None:
     found = replace(found, models=(replace(found.models[0], outputs=outputs),))
     text = dict(scope_facts(found))["outputs"]
     assert text.startswith("5 of 9 outputs are not as recorded: y of 0")
-    assert text.endswith("; and 2 more")
+    assert text.endswith(" and 2 more")
     assert "y of 4" in reproduction_page(found).decode()

@@ -85,7 +85,7 @@ def test_the_page_answers_first_and_escapes_names() -> None:
     page = page_of(found(good, bad), [worst_of(bad)])
     assert "1 of 2 sides do not pass" in page
     assert page.index("1 of 2 sides") < page.index("fine · trt passes")
-    assert "broken · trt fails: output &lt;depth&gt; (error)" in page
+    assert "broken · trt fails: output &lt;depth&gt; (error 5" in page
     assert "<depth>" not in page
     assert "Every limit that does not hold" in page
     assert page.index("farthest from the reference") < page.index("fine · trt passes")

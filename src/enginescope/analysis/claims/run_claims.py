@@ -195,10 +195,9 @@ def _of_figures(latency: Summary) -> Iterator[Harm]:
     if medians > ROUGH_MEAN or cv_pct > ROUGH_CV_PCT:
         mean = f"the mean is {format_significant(medians, 2)} × the median"
         spread = f"the standard deviation is {format_significant(cv_pct, 2)} % of the mean"
-        yield Harm(
-            message=f"single latencies spread widely: {mean if medians > ROUGH_MEAN else spread}",
-            is_fatal=medians > UNUSABLE_MEAN,
-        )
+        why = mean if medians > ROUGH_MEAN else spread
+        message = f"the median does not stand for single latencies: {why}"
+        yield Harm(message=message, is_fatal=medians > UNUSABLE_MEAN)
 
 
 def _of_notices(notices: Sequence[Notice]) -> Iterator[Harm]:

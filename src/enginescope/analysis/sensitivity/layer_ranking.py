@@ -191,11 +191,6 @@ def conversion_order(layers: Sequence[SensitiveLayer]) -> tuple[tuple[str, ...],
     return tuple(layer.name for layer in known), any(not key(layer)[1] for layer in known)
 
 
-def prefix_sizes(count: int) -> tuple[int, ...]:
-    """Return how many layers to convert in the models that are measured: quarters and all."""
-    return tuple(sorted({max(1, round(count * part / 4)) for part in (1, 2, 3, 4) if count}))
-
-
 def front_of(models: Sequence[ConvertedModel], distinct: Distinct) -> tuple[FrontPoint, ...]:
     """Return the models that no other one is both faster and closer to FP32 than, fastest first.
 

@@ -128,8 +128,7 @@ def paced(workload: Workload) -> Workload:
     ``--max-time`` is of all rounds.
     """
     if typed().keys() & {"iterations", "duration", "precision", "min_samples"}:
-        stop = replace(workload.stop, max_time_ms=StopRule().max_time_ms)
-        return replace(workload, stop=stop)
+        return replace(workload, stop=replace(workload.stop, max_time_ms=StopRule().max_time_ms))
     return with_process_stop(workload)
 
 

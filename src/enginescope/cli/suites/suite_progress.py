@@ -143,14 +143,15 @@ def _note_state(plan: suite.SuitePlan, state: suite.ResumeState) -> None:
     if state.changed:
         parts.append(f"{state.changed:,} from other versions or another machine, to run again")
     note(", ".join(parts))
-    from enginescope.render.suites.suite_answer import few_of, reason_shape
+    from enginescope.render.base.phrases import few
+    from enginescope.render.suites.suite_answer import reason_shape
 
     alike: dict[object, list[suite.CellRow]] = {}
     for row in state.known_bad:
         alike.setdefault(reason_shape(row), []).append(row)
     for rows in alike.values():
         when = min(row.ended for row in rows).partition("T")[0]
-        names = few_of(row.cell.label for row in rows)
+        names = few([*dict.fromkeys(row.cell.label for row in rows)], 8)
         note(f"skipped, known to be bad since {when}: {names}: {ending(rows[0])}")
     if state.known_bad:
         note("--retry-failed runs them again")

@@ -114,7 +114,7 @@ def _show(found: Sequence[JobHistory]) -> None:
         show(sentence(history_text.title_text(job)))
         show(label_row("", history_text.span_text(job)))
         if any(job.warnings.values()):
-            show(label_row("warnings", history_text.warnings_text(job)))
+            show(label_row("look", history_text.warnings_text(job)))
         if len(job.points) == 1:
             show(label_row("newest session", history_text.level_text(job, job.points[0])))
         else:
@@ -142,7 +142,7 @@ def _steps(
     if len(job.points) == 1 < len(job.points[0].runs):
         yield step(options, "each run on its own", "history", model, "--session", 0)
     if job.command is not None:
-        yield "measure again", printable(job.command)
+        yield "measure another session", printable(job.command)
 
 
 def _chart(found: Sequence[JobHistory]) -> Chart:

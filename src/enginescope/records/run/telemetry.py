@@ -96,11 +96,6 @@ THROTTLE_REASONS: tuple[ThrottleReason, ...] = (
 )
 
 
-def throttle_reasons(bits: int) -> tuple[ThrottleReason, ...]:
-    """Return the reasons in a value of `THROTTLE`."""
-    return tuple(one for one in THROTTLE_REASONS if bits & one.bit)
-
-
 class SampledGpu(Record, frozen=True, kw_only=True):
     """The GPU that was asked, and what it says once and for all.
 

@@ -13,7 +13,7 @@ from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
 from enginescope.analysis.tasks.task_scoring import TaskSide
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.record import Record, replace
-from enginescope.judge.units import counted
+from enginescope.judge.units import counted, format_significant
 from enginescope.records.run.run import TensorValues
 from enginescope.render.accuracy.task_answer import task_answer
 from enginescope.render.base.figures import UNKNOWN
@@ -62,10 +62,23 @@ def side_answer(side: ValidatedSide) -> str:
             return f"{answer}, which shows little: every output is constant"
         return answer
     bad = [output for output in outputs if not output.passes]
-    first = bad[0].reasons[0].code if bad else "no outputs"
+    first = _how_far(side.diff, bad[0]) if bad else "no outputs"
     names = "outputs " if bad[1:] else "output "
     names += ", ".join(one.name for one in bad[:3]) + (" …" if len(bad) > 3 else "")
     return f"{side.label} fails: {names} ({first})" if bad else f"{side.label} fails: {first}"
+
+
+def _how_far(diff: SideDiff, one: OutputDiff) -> str:
+    """Return the first limit that an output breaks; of its error how far, and in which samples."""
+    code, limit = one.reasons[0].code, one.error_limit
+    mine = (each.figures for each in diff.samples if each.output == one.name)
+    known = [figures.error_to_spread for figures in mine if figures is not None]
+    whole = one.figures.error_to_spread if one.figures is not None else None
+    if code != "error" or not limit or whole is None:
+        return code
+    beyond = sum((error or 0.0) > limit for error in known)
+    far = f"{code} {format_significant(whole / limit, 2)} × the limit"
+    return f"{far}, {beyond:,} of {counted(len(known), 'sample')}" if known[1:] else far
 
 
 def limits_text(side: ValidatedSide) -> str:
@@ -126,16 +139,6 @@ def reason_texts(one: OutputDiff) -> tuple[str, ...]:
         f"{one.name}: {reason.message} ({reason.code}{also if reason.code in _ON_FIGURES else ''})"
         for reason in one.reasons
         if reason.code not in _ON_FIGURES or reason is on_figures[0]
-    )
-
-
-def suggestion_texts(side: ValidatedSide) -> tuple[str, ...]:
-    """Return which missing and extra outputs may be the same output under two names."""
-    return tuple(
-        f"same shape, nearest values: {pair.side} = {pair.reference} "
-        f"(err ÷ spread {error_text(pair.error_to_spread)}); "
-        f"to compare them: --map {pair.side}={pair.reference}"
-        for pair in side.suggested_pairs
     )
 
 

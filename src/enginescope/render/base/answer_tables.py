@@ -10,7 +10,7 @@ from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import weightiest
-from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.data_table import escaped
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import stated as stated
 
@@ -99,4 +99,5 @@ def table_lines(part: TextTable) -> list[str]:
         ]
         for row in part.rows
     )
-    return ["", *map(markdown_row, (list(map(escaped, part.headers)), marks, *rows))]
+    lines = ([*map(escaped, part.headers)], marks, *rows)
+    return ["", *(f"| {' | '.join(cells)} |" for cells in lines)]

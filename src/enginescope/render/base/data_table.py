@@ -229,11 +229,6 @@ def escaped(text: str) -> str:
     return " ".join(printable(text).translate(_ESCAPED).split())
 
 
-def markdown_row(cells: Sequence[str]) -> str:
-    """Return a row of a table; its cells are escaped already."""
-    return f"| {' | '.join(cells)} |"
-
-
 #: A text cell that begins so may be taken for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")

@@ -105,7 +105,7 @@ def subject_names(jobs: Sequence[Job]) -> list[str]:
 def subject_line(run: Run, name: str | None = None) -> str:
     """Return what was measured: ``model.onnx · ort-cpu · batch 1 · 1×3×224×224``.
 
-    Of a backend with long options it has the name: ``trt fp16?…``.
+    Of a backend with long options it has the name: ``trt fp16 + 2 options``.
 
     Args:
         name: Of the model, if its own does not tell it from others.

@@ -34,10 +34,10 @@ def in_text(tag: str) -> str:
     return within_sentence(metric_title(tag))
 
 
-def few(names: Sequence[str], most: int) -> str:
+def few(names: Sequence[str], most: int, between: str = ", ") -> str:
     """Return ``a, b and 3 more``: at most so many names."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return between.join(names[:most]) + more
 
 
 def within_sentence(text: str) -> str:

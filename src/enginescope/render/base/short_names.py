@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from enginescope.core.record import Record, replace
+from enginescope.judge.units import counted
 
 
 def outcome_word(outcome: str) -> str:
@@ -136,7 +137,7 @@ def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
             one, and of a backend that only one of them is on, all options stay: they are what it
             is.
         limit: Characters. A longer label whose name no other has is told apart by that: its options
-            are left out too, ``trt:fp16?…``.
+            are left out too, ``trt:fp16 + 2 options``.
     """
     labels = [_read(one) for one in texts]
     said = []
@@ -153,8 +154,8 @@ def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
     texts_of = {label: label.text for label in labels}
     for label, text in texts_of.items():
         named_alike = sum(other.before == label.before for other in texts_of)
-        if limit is not None and len(text) > limit and named_alike == 1:
-            texts_of[label] = f"{label.before}?…{label.id}"
+        if limit is not None and label.options and len(text) > limit and named_alike == 1:
+            texts_of[label] = f"{label.before} + {counted(len(label.options), 'option')}{label.id}"
     said += [
         f"options of {one.before}: {' & '.join(one.options)}"
         for one, text in texts_of.items()

@@ -8,7 +8,7 @@ import numpy as np
 
 from enginescope.analysis.claims import run_claims as claims
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.judge.samples import Percentile, Summary
+from enginescope.judge.samples import Summary
 from enginescope.judge.units import format_ms
 from enginescope.render.base.phrases import count_text, in_text, metric_title
 from enginescope.render.charts.overlay import is_skewed
@@ -142,7 +142,19 @@ def percentiles(view: RunView) -> Chart | None:
     latency = view.latency
     if latency is None:
         return None
-    rows = [_curve_row(one) for one in view.percentile_curve]
+    rows: list[Spec] = [
+        {
+            "x": _spread(one.p),
+            "name": claims.percentile_name(one.p),
+            "y": one.value_ms,
+            "stated": one.mark is None,
+            "marked": one.p >= 90 or one.p % 10 == 0,
+            "sure": claims.range_or_mark(one),
+            "effective": f"{int(one.effective_n):,}",
+            **({"low": one.interval.low, "high": one.interval.high} if one.interval else {}),
+        }
+        for one in view.percentile_curve
+    ]
     marked = [one for one in rows if one["marked"]]
     enough = [one for one in marked if one["stated"]]
     few = [one for one in marked if not one["stated"]]
@@ -169,19 +181,6 @@ def percentiles(view: RunView) -> Chart | None:
 def _spread(p: float) -> float:
     """Return how many samples there are for one beyond `p`: the axis that spreads the tail."""
     return 1 / (1 - p / 100)
-
-
-def _curve_row(one: Percentile) -> Spec:
-    return {
-        "x": _spread(one.p),
-        "name": claims.percentile_name(one.p),
-        "y": one.value_ms,
-        "stated": one.mark is None,
-        "marked": one.p >= 90 or one.p % 10 == 0,
-        "sure": claims.range_or_mark(one),
-        "effective": f"{int(one.effective_n):,}",
-        **({"low": one.interval.low, "high": one.interval.high} if one.interval else {}),
-    }
 
 
 def _x() -> Spec:

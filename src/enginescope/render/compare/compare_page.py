@@ -212,8 +212,10 @@ def pairs_table(layers: LayerComparison, chosen: compare_tables.Chosen) -> DataT
         column("Reason", row_reasons, key="reason", is_choice=True, is_hidden=True),
         column("Paired by", map(compare_phrases.evidence_text, rows), key="why", is_hidden=True),
         *(
-            column(_title(name), values, decimals.get(name), key=name, is_hidden=True)
+            column(words[:1].upper() + words[1:], values, places, key=name, is_hidden=True)
             for name, values in data.items()
+            for words in (name.replace("_", " ").replace("onnx", "ONNX"),)
+            for places in (decimals.get(name),)
         ),
     )
     shown = [chosen.is_shown(row) and chosen.admits(row) for row in rows]
@@ -225,11 +227,6 @@ def pairs_table(layers: LayerComparison, chosen: compare_tables.Chosen) -> DataT
         aside=tuple(at for at, one in enumerate(shown) if not one) if any(shown) else (),
         aside_words=f"are unchanged or not {chosen.only}" if chosen.only else "are unchanged",
     )
-
-
-def _title(name: str) -> str:
-    words = name.replace("_", " ").replace("onnx", "ONNX")
-    return f"{words[:1].upper()}{words[1:]}"
 
 
 def graphs_data(found: Comparison) -> tuple[dict[str, Markup | None], ...]:

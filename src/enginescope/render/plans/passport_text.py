@@ -13,6 +13,7 @@ from enginescope.records.plan.plan import IOTensor
 from enginescope.records.run.passport import EngineValidation, Passport, PassportRun, PrecisionShare
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.facts import device_text, shape_text, tensor_text
+from enginescope.render.base.phrases import few
 from enginescope.render.base.text import label_row, notice_lines
 
 _SHOWN_RUNS = 3
@@ -110,10 +111,9 @@ def _runs(runs: Sequence[PassportRun]) -> str:
     parts = [
         f"{run.id} {run.created[:10]}: "
         + (run.outcome if run.median_ms is None else f"{run.metric} {format_ms(run.median_ms, 3)}")
-        for run in runs[:_SHOWN_RUNS]
+        for run in runs
     ]
-    more = len(runs) - _SHOWN_RUNS
-    return "; ".join([*parts, f"{more} more"] if more > 0 else parts)
+    return few(parts, _SHOWN_RUNS, "; ")
 
 
 def _validation(validation: EngineValidation) -> str:

@@ -103,8 +103,14 @@ def layer_table(
         column("Type", (row.type for row in rows)),
         column("Precision", map(_precisions, layers)),
         *(
-            _sizes(title, [getattr(one.sizes, field) if one.sizes else None for one in layers])
+            column(
+                title,
+                sizes,
+                0,
+                texts=[format_bytes(one) if one else or_dash(one, str) for one in sizes],
+            )
             for title, field in SIZES.items()
+            for sizes in ([getattr(one.sizes, field) if one.sizes else None for one in layers],)
         ),
     )
     return data_table(LAYERS, caption, LAYER, columns)
@@ -119,11 +125,6 @@ def _precisions(one: ExploredLayer) -> str | None:
     written = outputs[0].dtype if outputs else None
     before, after = one.row.precision, written and written.value
     return before if after in (before, None) else f"{before or '?'} → {after}"
-
-
-def _sizes(title: str, values: Sequence[int | None]) -> DataColumn:
-    texts = tuple(format_bytes(size) if size else or_dash(size, str) for size in values)
-    return column(title, values, 0, texts=texts)
 
 
 def share_table(

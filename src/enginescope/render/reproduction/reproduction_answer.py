@@ -17,6 +17,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import few
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts import upgrade_answer as upgrade
 from enginescope.render.verdicts.verdict_phrases import change_interval, change_text
@@ -127,8 +128,7 @@ def _outputs(models: Sequence[ReproducedModel], *, most: int) -> str:
     ]
     if not texts:
         return f"{count}, every bit as recorded"
-    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
-    listed = "; ".join((*texts[:most], *more))
+    listed = few(texts, most, "; ")
     return f"{len(texts):,} of {count} {upgrade.are(len(texts))} not as recorded: {listed}"
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from shlex import quote
 
@@ -15,6 +15,7 @@ from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.device_phrases import short_name
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import few
 from enginescope.render.base.short_names import NAME_LENGTH, told_apart
 from enginescope.render.base.text_table import shorten_apart
 
@@ -173,19 +174,12 @@ def _group(rows: Sequence[CellRow], called: dict[str, str]) -> FailureGroup:
     more = f"; {others:,} more, with other names or numbers" if others else ""
     pairs = {(called[row.cell.spec], case_name(row)): None for row in rows}
     backends, models = (dict.fromkeys(names) for names in zip(*pairs, strict=True))
-    cells = few_of(f"{backend} · {model}" for backend, model in pairs)
+    cells = few([f"{backend} · {model}" for backend, model in pairs], 8)
     if len(pairs) == len(backends) * len(models):
-        cells = f"{few_of(backends)} · {few_of(models)}"
+        cells = f"{few([*backends], 8)} · {few([*models], 8)}"
     return FailureGroup(
         status=rows[0].status, cells=cells, reason=f"{first}{more}", rows=tuple(rows)
     )
-
-
-def few_of(names: Iterable[str]) -> str:
-    """Return names once each, the first 8 of many."""
-    first = list(dict.fromkeys(names))
-    more = len(first) - 8
-    return ", ".join([*first[:8], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def counts_sentence(result: SuiteResult) -> str:
@@ -297,7 +291,8 @@ def suite_answer(result: SuiteResult) -> SuiteAnswer:
 def next_steps(result: SuiteResult) -> Iterator[str]:
     """Yield what mends failed cells, then what decides the largest open lead, or explains one."""
     for hint in [group.rows[0].hint for group in failure_groups(result) if group.rows[0].hint][:1]:
-        yield f"{hint}; then the suite's command with --retry-failed"
+        again = (result.plan.command or "the suite's command with").replace(" --retry-failed", "")
+        yield f"{hint}; then {again} --retry-failed"
     won = [win for win in wins(result) if win.second is not None]
     opened = [win for win in won if not win.is_decided]
     for win in sorted(opened or won, key=lambda win: win.ratio or 0.0)[-1:]:

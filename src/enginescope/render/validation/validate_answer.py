@@ -34,7 +34,6 @@ from enginescope.render.accuracy.compared_outputs import (
     panels_of,
     reason_texts,
     side_answer,
-    suggestion_texts,
     worst_text,
 )
 from enginescope.render.accuracy.task_answer import task_data, task_part, task_samples_data
@@ -136,6 +135,11 @@ def side_part(
     diff, inside, kept = side.diff, side.inside, side.precision
     outputs = diff.outputs if diff else ()
     has_samples = diff is not None and len({sample.sample for sample in diff.samples}) > 1
+    renamed = [
+        f"same shape, nearest values (err ÷ spread {error_text(pair.error_to_spread)}); to compare "
+        f"them: --map {pair.side}={pair.reference}"
+        for pair in side.suggested_pairs
+    ]
     drawn = f"of {MOST_DRAWN} outputs, those that fail first" if len(outputs) > MOST_DRAWN else None
     return Part(
         key=key,
@@ -145,7 +149,7 @@ def side_part(
             ("limits", limits_text(side)),
             *(("differs", difference_text(binding)) for binding in side.bindings),
             *(() if is_alone else _why([side], "fails")),
-            *(("renamed?", text) for text in suggestion_texts(side)),
+            *(("renamed?", text) for text in renamed),
             *stated(
                 ("worst", worst_text(diff) if diff and has_samples else None), ("pictures", drawn)
             ),

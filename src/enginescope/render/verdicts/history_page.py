@@ -100,7 +100,7 @@ def _part(
         facts=(
             *stated(("on", " and ".join(filter(None, dict.fromkeys(job.place for job in jobs))))),
             *(
-                ("warnings", f"{history.case_name(job)}: {history.warnings_text(job)}")
+                ("look", f"{history.case_name(job)}: {history.warnings_text(job)}")
                 for job in jobs
                 if any(job.warnings.values())
             ),

@@ -205,13 +205,15 @@ HEADERS = ("", "changes of level, and what changed with them")
 
 
 def warnings_text(found: JobHistory) -> str:
-    """Return ``stolen CPU time 2.3 % (W-STEAL) in 1 of 4 newest runs``, in the newest's words."""
-    newest = {one.code: one for said in found.warnings.values() for one in said}
+    """Return ``time stolen (W-STEAL) in 1 (run 2d4287bf) of 4 newest runs``, in newest words."""
+    newest = {one.code: (run, one) for run, said in found.warnings.items() for one in said}
     runs = Counter(code for said in found.warnings.values() for code in {one.code for one in said})
-    told = ", ".join(
-        f"{newest[code].message} ({code}) in {count}" for code, count in runs.most_common()
-    )
-    return f"{told} of {counted(len(found.warnings), 'newest run')}"
+    told, every = list[str](), len(found.warnings)
+    for code, count in runs.most_common():
+        run, one = newest[code]
+        which = f" (run {run[:8]})" if count == 1 < every else ""
+        told.append(f"{one.message} ({code}) in {count}{which}")
+    return f"{', '.join(told)} of {counted(every, 'newest run')}"
 
 
 def level_text(found: JobHistory, point: HistoryPoint) -> str:

@@ -6,6 +6,7 @@ from enginescope.core.jsonio import encode
 from enginescope.judge.units import counted, signed_pct
 from enginescope.records.verdict.named import NamedComparison
 from enginescope.render.base.figures import UNKNOWN, TextTable
+from enginescope.render.base.phrases import few
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts.verdict_phrases import kind_text, value_text
 
@@ -41,9 +42,8 @@ def named_answer(found: NamedComparison) -> Answer:
         document=encode(found),
         answer=f"{counted(len(rows), 'benchmark')} in both files: {kinds or 'no figures'}",
         facts=tuple(
-            (name, f"{counted(len(names), 'benchmark')}: {', '.join(names[:3])}{rest}")
+            (name, f"{counted(len(names), 'benchmark')}: {few(names, 3)}")
             for name, names in others
-            for rest in (" …" if len(names) > 3 else "",)
             if names
         ),
         tables=(table,) if rows else (),

@@ -141,14 +141,14 @@ def _worse_text(pair: MeasuredPair) -> str:
         sides = [phrases.value_text(one.metric, value) for value in (one.a, one.b)]
         if ends is None and one.a and one.b:
             if (one.a / one.b if one.higher_is_better else one.b / one.a) > most:
-                worse.append(f"{name} {' → '.join(sides)}, {reason_text(one.reason)}")
+                worse.append(f"{name} {' → '.join(sides)} ({reason_text(one.reason)})")
         elif _beyond(one) == "worse":
             worse.append(f"{name} {' → '.join(sides)}")
         elif ends and (most * ends.low < 1 if one.higher_is_better else ends.high > most):
             may_be.append(name)
     much = f"worse by over {pair.headline.threshold_pct:g} %"
-    told = f"{much}, not tested: {'; '.join(worse)}" if worse else f"nothing else is shown {much}"
-    return told + (f"; open: {', '.join(may_be)}" if may_be else "")
+    told = f"{much}, not tested: {', '.join(worse)}" if worse else f"nothing else is shown {much}"
+    return told + (f"; may be worse: {', '.join(may_be)}" if may_be else "")
 
 
 def _reason(verdict: Verdict, headline: Verdict) -> str:

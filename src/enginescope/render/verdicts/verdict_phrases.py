@@ -131,6 +131,7 @@ def _comparable_sentence(pair: MeasuredPair) -> str:
     if verdict.reason is Reason.PRINTED_ONLY:
         return _printed_sentence(pair)
     interval, amount = interval_of(verdict), f"{ratio_text(verdict.estimate)} × {a}"
+    amount += _of_median(verdict.estimate) if is_other_ratio(verdict) else ""
     if interval is None:
         amount += ", no interval"
     else:
@@ -208,11 +209,15 @@ def change_text(verdict: Verdict | None, *, is_cell: bool = False) -> str:
     if verdict is None or change is None:
         return UNKNOWN
     text, between = f"{signed_pct(change)} %", printed_change_pct(verdict)
-    basis = verdict.estimate.basis if verdict.estimate else None
-    if basis is None or (between is not None and text == f"{signed_pct(between)} %"):
+    whose = _of_median(verdict.estimate)
+    if not whose or (between is not None and text == f"{signed_pct(between)} %"):
         return text
-    whose = "pair of processes" if basis == "pair" else basis
-    return f"{text}{OTHER_RATIO}" if is_cell else f"{text} in the median {whose}"
+    return f"{text}{OTHER_RATIO if is_cell else whose}"
+
+
+def _of_median(estimate: RatioEstimate | None) -> str:
+    basis = estimate.basis if estimate else None
+    return f" in the median {'pair of processes' if basis == 'pair' else basis}" if basis else ""
 
 
 def change_note(rows: Iterable[Sequence[str]]) -> str:
@@ -244,15 +249,10 @@ def is_other_ratio(verdict: Verdict) -> bool:
 
 def ratio_note(pair: MeasuredPair) -> str | None:
     """Say why the ratios marked `OTHER_RATIO` are not the quotients; ``None`` without any."""
-    marked = [verdict for verdict in pair.verdicts if is_other_ratio(verdict)]
-    if not marked:
-        return None
-    units = {"round": "rounds", "pair": "pairs of processes", None: "processes"}
-    bases = dict.fromkeys(units[one.estimate.basis] for one in marked if one.estimate)
-    return (
-        f"the ratio is the middle of the ratios of all {' or '.join(bases)}; the quotient of the "
-        "two medians may differ, even in direction"
-    )
+    marked = [verdict.estimate for verdict in pair.verdicts if is_other_ratio(verdict)]
+    whose = " or".join(dict.fromkeys(map(_of_median, marked))).strip()
+    other = "; the two medians may differ by another ratio"
+    return f"{whose}{other}".removeprefix("; ") if marked else None
 
 
 def rate_note(comparison: MeasuredComparison) -> str | None:

@@ -192,8 +192,7 @@ class _Trials:
         each_s = max(rule.duration_ms / 1e3, rule.least_queries / rate_per_s)
         if rule.queries is not None:
             each_s = rule.queries / rate_per_s
-        past_s = perf_counter() - self._begin
-        return most_s is None or past_s + self._repeats * each_s <= most_s
+        return most_s is None or (perf_counter() - self._begin) + self._repeats * each_s <= most_s
 
     def measured(self) -> LoadReport:
         step = self.at(None)

@@ -171,7 +171,8 @@ class SensitivitySearch:
             middle = (passing + failing) // 2
             tried = compare(middle)
             passing, failing = (middle, failing) if tried.passes else (passing, middle)
-        for size in layer_ranking.prefix_sizes(len(self.order)):
+        quarters = (round(len(self.order) * part / 4) for part in (1, 2, 3, 4) if self.order)
+        for size in sorted({max(1, size) for size in quarters}):
             compare(size)
         compared = [model for model in models.values() if model.state == "compared"]
         for model in self._timed(compared, "models", time_until):
