@@ -119,7 +119,7 @@ def test_runs_that_are_not_read_yet_are_not_without_warnings(store, monkeypatch)
         for unread in (3, 2, 1, 0):
             text = client.get("/runs?model=").text
             assert text.count("<td>…</td>") == unread
-            assert ('hx-trigger="load' in text) is (unread > 0)
+            assert ('hx-trigger="load delay' in text) is (unread > 0)
 
 
 def test_what_there_is_not_and_what_cannot_be_asked(client) -> None:

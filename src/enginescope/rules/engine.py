@@ -218,7 +218,7 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
         plan: Name of the plan.
         layers, active_layers: Number of all layers, and of layers that launch work.
         sum_ms: Sum of the layers' times in ms; ``None`` without a profile.
-        engine_ms: Time of a whole inference without the profiler in ms; `sum_ms` if unknown.
+        engine_ms: Time of a whole inference without the profiler, in ms; at least `sum_ms`.
         profiler_ms: Time that the profiler added to each layer, in ms, which no stake contains;
             ``None``: cannot be estimated.
         gpu: GPU whose peaks were used; ``None``: the GPU or its peaks are unknown.

@@ -269,7 +269,7 @@ class LintView:
 
     @cached_property
     def engine_ms(self) -> float | None:
-        """Time of a whole inference without the profiler in ms; `sum_ms` if unknown."""
+        """Time of a whole inference without the profiler, in ms; at least `sum_ms`."""
         return engine_ms(self.profile, self._whole)
 
     @cached_property

@@ -245,9 +245,7 @@ def _job_line(
         links=tuple(_links(job, failed)),
         tags=point.tags,
         latency=format_ms(point.value),
-        reach=f"{range_text(point.lowest, point.highest, 3)} ms"
-        if point.highest > point.lowest
-        else "",
+        reach=history_text.level_text(history, point).partition(" (")[2].removesuffix(")"),
         change_pct=change,
         change_text=f"{signed_pct(change[1])} %" if change else "",
         spark=_spark(history),
@@ -270,7 +268,7 @@ def _links(job: OverviewJob, failed: RunRow | None) -> Iterator[tuple[str, str]]
     if before >= 0:
         runs = urlencode({"run": (history.points[before].runs[-1], newest)}, doseq=True)
         yield f"/compare?{runs}", f"Compare with the {'level' if change else 'session'} before"
-    yield f"/runs/{quote(newest)}", "Newest run"
+    yield f"/runs/{quote(newest)}", "Newest run: where its time goes"
     anchor = history_text.anchor(history)
     yield f"/history?{urlencode({'model': history.model})}#{anchor}", "History"
     yield _runs_link(history.model)

@@ -175,13 +175,13 @@ def comparable(profiles: Sequence[Profile | None]) -> tuple[Profile | None, ...]
 def engine_ms(profile: Profile | None, whole: WholeRequest | None) -> float | None:
     """Return the time of a whole inference in ms, of which layers and savings are shares.
 
-    Of own times it is their sum: kernels launched one by one. Else it is that of `whole`, or the
-    sum of the layers where that is unknown.
+    Of own times it is their sum: kernels launched one by one. Else it is that of `whole`; the sum
+    of the layers where that is unknown, or less: shares of it would be of two clocks.
     """
     if profile is None:
         return None
     whole_ms = whole.beside(profile) if whole and not profile.has_own_times else None
-    return profile.sum_ms if whole_ms is None else whole_ms
+    return max((ms for ms in (whole_ms, profile.sum_ms) if ms is not None), default=None)
 
 
 class Saving(Record, frozen=True, kw_only=True):

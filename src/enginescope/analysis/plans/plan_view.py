@@ -192,7 +192,7 @@ class PlanView(Result):
 
     @property
     def engine_ms(self) -> float | None:
-        """Time of a whole inference without the profiler; `total_ms` if unknown."""
+        """Time of a whole inference without the profiler; at least `total_ms`."""
         return engine_ms(self.profile, self.whole)
 
     @property

@@ -140,14 +140,16 @@ def _plan_parts(
         return
     layers = found.layers
     tables = [] if layers is None else [compare_tables.leading_table(layers)]
-    if layers is not None and layers.difference_ms is None and layers.explanations:
+    is_timed = layers is not None and layers.difference_ms is not None
+    title = compare_tables.EXPLAINED if is_timed else "What differs"
+    if layers is not None and not is_timed and layers.explanations:
         tables.append(compare_tables.explanation_table(layers, _ROWS))
     known = [table for table in tables if table is not None]
     if measured is not None:
         part = plans_part(found, whole, measured)
-        yield replace(part, key="explained", title=compare_tables.EXPLAINED, tables=tuple(known))
+        yield replace(part, key="explained", title=title, tables=tuple(known))
     elif known:
-        yield _section("explained", *known, title=compare_tables.EXPLAINED)
+        yield _section("explained", *known, title=title)
     if layers is not None:
         yield _section("layers", title="Layers side by side")
         if reformats := [*compare_tables.reformat_tables(layers, _ROWS)]:

@@ -140,19 +140,18 @@ def _times(report: ContendReport) -> TextTable:
     text = "with 95 % CI; without requests that begin or end outside the window"
     if any(times.p99_ms is None for times in report.times):
         text = f"{text}; {UNKNOWN} too few for p99"
-    rows = tuple(map(_time_cells, sorted(report.times, key=lambda times: times.contender)))
+    rows = tuple(
+        (
+            _beside(times),
+            level_cell(times.p50_ms, times.p50_interval),
+            UNKNOWN if times.p99_ms is None else level_cell(times.p99_ms, times.p99_interval),
+            format_significant(times.per_s, 4),
+            f"{times.outside:,}",
+        )
+        for times in sorted(report.times, key=lambda times: times.contender)
+    )
     marked = note([cell for row in rows for cell in row])
     return _table("Latency", _TIME_HEADERS, rows, f"{text}; {marked}" if marked else text)
-
-
-def _time_cells(times: ContenderTimes) -> tuple[str, ...]:
-    return (
-        _beside(times),
-        level_cell(times.p50_ms, times.p50_interval),
-        UNKNOWN if times.p99_ms is None else level_cell(times.p99_ms, times.p99_interval),
-        format_significant(times.per_s, 4),
-        f"{times.outside:,}",
-    )
 
 
 def _csv_row(slowed: SlowDown) -> tuple[object, ...]:

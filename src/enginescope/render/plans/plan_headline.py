@@ -328,10 +328,8 @@ def _fixes(subject: PageSubject) -> phrases.Figure | None:
     if share_pct is None or saving.bound_ms is None or report.engine_ms is None:
         why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
         return phrases.Figure(label="known fixes", value=count, note=why, leads_to="findings")
-    note = f"{format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}; {count}"
-    if report.sum_ms and report.sum_ms > report.engine_ms * (1 + 1e-9):
-        part = format_significant(100 * saving.bound_ms / report.sum_ms, 2)
-        note += f"\n{part} % of the layer times, which in sum exceed that"
+    of = ", the layers' sum" if subject.is_measured and report.engine_ms == report.sum_ms else ""
+    note = f"{format_ms(saving.bound_ms, 3)} of {format_ms(report.engine_ms, 3)}{of}; {count}"
     timed = [one.saving for one in report.findings if one.saving.bound_ms is not None]
     if sum(one.alone_ms or 0.0 for one in timed) > saving.bound_ms * (1 + 1e-9):
         note += "\nthat overlap: their savings do not add up"

@@ -148,7 +148,7 @@ def _worse_text(pair: MeasuredPair) -> str:
             may_be.append(name)
     much = f"worse by over {pair.headline.threshold_pct:g} %"
     told = f"{much}, not tested: {', '.join(worse)}" if worse else f"nothing else is shown {much}"
-    return told + (f"; may be worse: {', '.join(may_be)}" if may_be else "")
+    return told + (f"; unclear: {', '.join(may_be)}" if may_be else "")
 
 
 def _reason(verdict: Verdict, headline: Verdict) -> str:
