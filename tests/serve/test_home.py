@@ -208,7 +208,7 @@ def test_a_chosen_job_is_shown_beside_the_list(sessions) -> None:
         assert "Faster</strong>: −25" in panel
         compared = re.search(r'href="([^"]*)">Compare with the level before<', panel)[1]
         assert "B is faster: 0.75" in unescape(client.get(compared).text)
-        assert client.get(re.search(r'href="([^"]*)">Newest run:', panel)[1]).status_code == 200
+        assert client.get(re.search(r'href="([^"]*)">Newest run<', panel)[1]).status_code == 200
 
 
 def test_machines_say_what_they_can_decide_and_axes_where_they_end(sessions) -> None:

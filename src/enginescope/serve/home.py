@@ -268,7 +268,7 @@ def _links(job: OverviewJob, failed: RunRow | None) -> Iterator[tuple[str, str]]
     if before >= 0:
         runs = urlencode({"run": (history.points[before].runs[-1], newest)}, doseq=True)
         yield f"/compare?{runs}", f"Compare with the {'level' if change else 'session'} before"
-    yield f"/runs/{quote(newest)}", "Newest run: where its time goes"
+    yield f"/runs/{quote(newest)}", "Newest run"
     anchor = history_text.anchor(history)
     yield f"/history?{urlencode({'model': history.model})}#{anchor}", "History"
     yield _runs_link(history.model)

@@ -142,10 +142,10 @@ def set_theme(tab: Tab, theme: str) -> None:
 #: What the first screen of a page answers, each in a line of its own that begins with that word.
 ANSWERS = {
     **dict.fromkeys(("plan", "report", "comparison", "/runs/run000"), "H1 Where Look Next"),
-    "suite": "H1 Look Next",
+    "suite": "H1 Look Where Next",
     "/compare?run=run000&run=run001": "H1 A B Where Look Why Next",
-    "/history?model=nightly.onnx": "H1 Look",
-    "/gate/nightly": "H1 Baseline Why Next",
+    "/history?model=nightly.onnx": "H1 Where Look",
+    "/gate/nightly": "H1 Baseline Where Why Next",
 }
 LINES = """
 [...document.querySelectorAll("main h1, main .step, main .ended, main .warnings summary")].map((one) => {

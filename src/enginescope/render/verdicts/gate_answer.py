@@ -277,7 +277,6 @@ def gate_answer(
         title="Gate",
         answer=answer_text(report),
         facts=(*_next(told), *scope_facts(report), *stated(("jobs", options))),
-        more_facts=(("where", "not compared: enginescope compare reads the layers"),),
         tables=tuple(table for table in (jobs, held) if table.rows),
         screen=(gate_rows(told, everything=everything),) if report.rows else (),
         notices=gate_notices(report, everything=everything),

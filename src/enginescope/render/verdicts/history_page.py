@@ -170,7 +170,7 @@ def history_chart(
         ),
         spec=zoomable(_layers(jobs)),
         table=_chart_table(jobs),
-        height=300,
+        height=280,
         is_wide=True,
     )
 

@@ -147,7 +147,7 @@ def _worse_text(pair: MeasuredPair) -> str:
         elif ends and (most * ends.low < 1 if one.higher_is_better else ends.high > most):
             may_be.append(name)
     much = f"worse by over {pair.headline.threshold_pct:g} %"
-    told = f"{much}, not tested: {', '.join(worse)}" if worse else f"nothing else is shown {much}"
+    told = f"{much}, not tested: {', '.join(worse)}" if worse else f"no other metric shown {much}"
     return told + (f"; unclear: {', '.join(may_be)}" if may_be else "")
 
 
@@ -155,8 +155,8 @@ def _reason(verdict: Verdict, headline: Verdict) -> str:
     """Return the verdict's reason in words; of a metric that is not tested, why it is not."""
     if verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE or not _level(verdict):
         return reason_text(verdict.reason)
-    far = f"; the interval is beyond {verdict.threshold_pct:g} %" if _beyond(verdict) else ""
-    return f"only {within_sentence(phrases.title_of(headline.metric))} is tested{far}"
+    far = f"its interval says {beyond}; " if (beyond := _beyond(verdict)) else ""
+    return f"{far}only {within_sentence(phrases.title_of(headline.metric))} is tested"
 
 
 def _ratio(verdict: Verdict, *, padded: bool) -> str:
