@@ -368,13 +368,12 @@ def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
     (spec, ratios), *others = ordered
     first = f"{called[spec]} is fastest for {len(ratios):,} of {total}"
     by_model = f", by {noun[:-1]}" if len(set(ratios)) > 1 else ""  # no interval
-    ends = [
-        win.interval.low
-        for win in winners
-        if win.is_decided and win.interval and win.fastest.cell.spec == spec
-    ]
+    won = [win for win in winners if win.is_decided and win.fastest.cell.spec == spec]
+    ends = [win.interval.low for win in won if win.interval]
+    seconds = {called[win.second.cell.spec] for win in won if win.second is not None}
+    second = seconds.pop() if len(seconds) == 1 else "the next backend"
     sure = f"; at least {format_significant(min(ends))} × by the 95 % CI" if ends else ""
-    parts = [f"{first} ({_range(ratios)} × as fast as the next backend{by_model}{sure})"]
+    parts = [f"{first} ({_range(ratios)} × as fast as {second}{by_model}{sure})"]
     parts += [
         f"{called[spec]} for {len(ratios):,} ({_range(ratios)} ×)"
         for spec, ratios in others[: _MOST_NAMED - 1]
