@@ -79,7 +79,7 @@ class JobLine(Record, frozen=True, kw_only=True):
     links: tuple[tuple[str, str], ...]
     tags: tuple[str, ...] = ()
     latency: str = ""
-    reach: str = ""
+    reach: tuple[str, ...] = ()
     change_pct: tuple[float, float, float] | None = None
     change_text: str = ""
     spark: Spark | None = None
@@ -245,7 +245,7 @@ def _job_line(
         links=tuple(_links(job, failed)),
         tags=point.tags,
         latency=format_ms(point.value),
-        reach=history_text.level_text(history, point).partition(" (")[2].removesuffix(")"),
+        reach=history_text.reach_texts(history, point),
         change_pct=change,
         change_text=f"{signed_pct(change[1])} %" if change else "",
         spark=_spark(history),

@@ -7,7 +7,7 @@ from enginescope.core.record import replace
 from enginescope.judge.samples import Interval, Summary
 from enginescope.judge.units import format_ms, range_text
 from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
-from enginescope.render.base import phrases
+from enginescope.render.base import phrases, short_names
 
 
 def test_ranges_have_equal_decimals_and_metrics_and_percentiles_names() -> None:
@@ -130,18 +130,18 @@ def test_outcomes_stop_rules_and_ends_of_the_warm_up_have_words() -> None:
 
 
 def test_shortened_texts_keep_both_ends_and_stay_apart() -> None:
-    assert phrases.shorten("abcdefghij", 10) == "abcdefghij"
-    assert phrases.shorten("abcdefghij", 5) == "ab…ij"
-    assert phrases.shorten("abcdefghij", 6) == "abc…ij"
+    assert short_names.shorten("abcdefghij", 10) == "abcdefghij"
+    assert short_names.shorten("abcdefghij", 5) == "ab…ij"
+    assert short_names.shorten("abcdefghij", 6) == "abc…ij"
     names = [f"sm75_xmma_fprop_implicit_gemm_{one}_simple_t1r1s1" for one in ("a8x8", "b8x8")]
-    assert len({phrases.shorten(one, 30) for one in names}) == 1
-    short = phrases.shorten_apart([*names, names[0], "conv"], 30)
+    assert len({short_names.shorten(one, 30) for one in names}) == 1
+    short = short_names.shorten_apart([*names, names[0], "conv"], 30)
     assert len(set(short[:2])) == 2
     assert short[0] == short[2]
     assert short[3] == "conv"
     assert max(map(len, short)) == 30
     names = [f"{'x' * 30}{a}{'y' * 30}{b}{'z' * 30}" for a in "12" for b in "34"]
-    numbered = phrases.shorten_apart(names, 12)
+    numbered = short_names.shorten_apart(names, 12)
     assert len(set(numbered)) == 4
     assert numbered[1].endswith(" #2")
     assert max(map(len, numbered)) == 12

@@ -436,7 +436,7 @@ def test_each_ratio_that_is_not_the_quotient_of_the_two_medians_is_marked() -> N
     assert table.headers[3] == "B ÷ A"
     assert [row[3].strip() for row in table.rows] == ["0.910", "0.975*", "1.020*", "1.500"]
     assert len({len(row[3]) for row in table.rows}) == 1
-    note = "in the median round; the two medians may differ by another ratio"
+    note = "in the median round or pair; the two medians may differ by another amount"
     assert verdict_phrases.ratio_note(pair) == note
     alone = replace(pair, verdicts=rows[:1])
     assert verdict_phrases.ratio_note(alone) is None

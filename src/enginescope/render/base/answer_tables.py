@@ -99,5 +99,4 @@ def table_lines(part: TextTable) -> list[str]:
         ]
         for row in part.rows
     )
-    lines = ([*map(escaped, part.headers)], marks, *rows)
-    return ["", *(f"| {' | '.join(cells)} |" for cells in lines)]
+    return ["", *(f"| {' | '.join(row)} |" for row in (map(escaped, part.headers), marks, *rows))]

@@ -15,8 +15,6 @@ from enginescope.records.notice import is_unstable
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.rounds import RoundsReport
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
-from enginescope.render.base.short_names import shorten as shorten
-from enginescope.render.base.short_names import shorten_apart as shorten_apart
 
 
 def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:

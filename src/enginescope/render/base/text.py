@@ -38,7 +38,7 @@ from enginescope.render.base.figures import (
     printed_note,
     printed_rows,
 )
-from enginescope.render.base.short_names import told_apart
+from enginescope.render.base.short_names import shorten_apart, told_apart
 from enginescope.render.base.text_table import as_text as as_text
 from enginescope.render.base.text_table import screen_width as screen_width
 from enginescope.render.base.text_table import shown_text
@@ -105,8 +105,8 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
     headers, *figures = zip(*columns, strict=True)
     apart = told_apart([backend_text(one.run.job.backend) for one in views])
     backend = min(max(map(len, apart.labels)), max(12, spare * 2 // 5))
-    names = phrases.shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
-    specs = phrases.shorten_apart(apart.labels, backend)
+    names = shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
+    specs = shorten_apart(apart.labels, backend)
     rows = [
         (view.id[:6], name, spec, *row)
         for view, name, spec, row in zip(views, names, specs, figures, strict=True)
@@ -209,7 +209,7 @@ def _fitted(part: TextTable, width: int) -> TextTable:
     for name, most in part.shortened.items():
         if most and name in columns:
             limit = most if width >= 72 else min(most, width // 4)
-            columns[name] = phrases.shorten_apart(columns[name], limit)
+            columns[name] = shorten_apart(columns[name], limit)
     # names have up to 20 columns if others can be left out, and at least 12
     wanted = sum(min(20, max(map(len, (name, *columns[name])))) for name in rest)
 
@@ -223,7 +223,7 @@ def _fitted(part: TextTable, width: int) -> TextTable:
         columns.pop(name, None)
     for name in rest:
         most = max(12, room() // len(rest) - (name == part.headers[-1]))
-        columns[name] = phrases.shorten_apart(columns[name], most)
+        columns[name] = shorten_apart(columns[name], most)
     return replace(part, headers=tuple(columns), rows=tuple(zip(*columns.values(), strict=True)))
 
 

@@ -10,9 +10,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from enginescope.render.base.short_names import shorten as shorten
-from enginescope.render.base.short_names import shorten_apart as shorten_apart
-
 
 def table(
     headers: Sequence[str],

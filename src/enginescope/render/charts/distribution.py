@@ -36,7 +36,8 @@ def latency_distribution(view: RunView) -> Chart | None:
     pairs = zip(edges.tolist(), edges[1:].tolist(), counts.tolist(), strict=False)
     bins = [{"low": low, "high": high, "n": n} for low, high, n in pairs]
     ends = (bins[0]["low"], bins[-1]["high"])
-    rules = _rules(latency, *ends, is_log=is_log)
+    median = f"median {format_ms(latency.median_ms)}"
+    rules = _rules(latency, median, *ends, is_log=is_log)
     x: Spec = {"scale": {"zero": False, "nice": False}, "axis": {**X_TICKS, "grid": False}}
     # Each twice: first as a halo that keeps the letters apart from bars and lines.
     labels = [_label(rule, style) for rule in rules for style in ("halo", "text")]
@@ -57,18 +58,12 @@ def latency_distribution(view: RunView) -> Chart | None:
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
-            " · ".join(
-                (f"{_median(latency)}, {count_text(latency)}", *claims.shown_texts(latency))
-            ),
+            " · ".join((f"{median}, {count_text(latency)}", *claims.shown_texts(latency))),
             *((how,) if how else ()),
         ),
         spec=zoomable([*layers, *map(_rule, rules), *labels]),
         table=table_of_tips(bins, _BIN),
     )
-
-
-def _median(latency: Summary) -> str:
-    return f"median {format_ms(latency.median_ms)}"
 
 
 def _bars(bins: list[Spec], x: Spec) -> Spec:
@@ -83,8 +78,8 @@ def _bars(bins: list[Spec], x: Spec) -> Spec:
     )
 
 
-def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[Spec]:
-    rules: list[Spec] = [{"x": latency.median_ms, "label": _median(latency), "weak": ""}]
+def _rules(latency: Summary, median: str, low: float, high: float, *, is_log: bool) -> list[Spec]:
+    rules: list[Spec] = [{"x": latency.median_ms, "label": median, "weak": ""}]
     for found in (percentile for percentile in latency.percentiles if percentile.p in claims.SHOWN):
         label = f"{claims.percentile_name(found.p)} {format_ms(found.value_ms)}"
         rules.append({"x": found.value_ms, "label": label, "weak": claims.mark_text(found) or ""})

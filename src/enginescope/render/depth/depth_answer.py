@@ -31,8 +31,14 @@ from enginescope.render.accuracy.task_answer import (
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import UNKNOWN, TextTable, figure
 from enginescope.render.base.palette import document, letters, line, picture, words
-from enginescope.render.base.phrases import outcome_text, shared_notices, shorten_apart
-from enginescope.render.base.short_names import BETWEEN, ToldApart, on_text, told_apart
+from enginescope.render.base.phrases import outcome_text, shared_notices
+from enginescope.render.base.short_names import (
+    BETWEEN,
+    ToldApart,
+    on_text,
+    shorten_apart,
+    told_apart,
+)
 from enginescope.render.base.text import label_row, notice_lines, stacked
 from enginescope.render.charts.estimates import latency_medians
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture

@@ -11,7 +11,8 @@ from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted
 from enginescope.render.base.facts import shape_text
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import shorten, stated
+from enginescope.render.base.phrases import stated
+from enginescope.render.base.short_names import shorten
 from enginescope.render.base.text import label_row, screen_width, stacked
 
 #: Part -> its name, and what it is.

@@ -10,7 +10,7 @@ from enginescope.core.units import sum_known
 from enginescope.judge.units import counted
 from enginescope.render.base.data_table import UNKNOWN, inert_text, number_column, number_text
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import shorten
 from enginescope.render.plan_comparison.compare_phrases import (
     cause_text,
     changes_text,

@@ -16,8 +16,7 @@ from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.device_phrases import short_name
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import few
-from enginescope.render.base.short_names import NAME_LENGTH, told_apart
-from enginescope.render.base.text_table import shorten_apart
+from enginescope.render.base.short_names import NAME_LENGTH, shorten_apart, told_apart
 
 #: What stands for a cell that is not done yet.
 PENDING = "not done"

@@ -28,6 +28,7 @@ from enginescope.render.suites.suite_answer import (
     status_text,
     suite_answer,
     took_sentence,
+    weakness_sentence,
     win_text,
 )
 from enginescope.render.suites.suite_pareto import pareto_charts
@@ -177,6 +178,7 @@ def suite_page(
         about=" · ".join(filter(None, (result.name, counts_sentence(result), places))),
         facts=_facts(result),
         explained=explained(result),
+        weakness=weakness_sentence(result),
         notices=result.notices,
         pareto=pareto,
         matrix=matrix,

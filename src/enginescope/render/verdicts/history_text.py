@@ -210,18 +210,23 @@ def warnings_text(found: JobHistory) -> str:
     runs = Counter(code for said in found.warnings.values() for code in {one.code for one in said})
     told, every = list[str](), len(found.warnings)
     for code, count in runs.most_common():
-        run, one = newest[code]
-        which = f" (run {run[:8]})" if count == 1 < every else ""
-        told.append(f"{one.message} ({code}) in {count}{which}")
+        which = f" (run {newest[code][0][:8]})" if count == 1 < every else ""
+        told.append(f"{newest[code][1].message} ({code}) in {count}{which}")
     return f"{', '.join(told)} of {counted(every, 'newest run')}"
 
 
 def level_text(found: JobHistory, point: HistoryPoint) -> str:
     """Return the value of a session with its range: ``4.218 ms (3 runs 4.200 … 4.240)``."""
-    value, reach = value_text(found.metric, point.value), range_text(point.lowest, point.highest, 4)
+    value, reach = value_text(found.metric, point.value), reach_texts(found, point)
+    return f"{value} ({' '.join(reach)})" if reach else value
+
+
+def reach_texts(found: JobHistory, point: HistoryPoint) -> tuple[str, ...]:
+    """Return ``95 % CI`` or ``3 runs``, and the range in ms that is theirs; nothing without one."""
     if found.unit != "ms" or point.highest <= point.lowest:
-        return value
-    return f"{value} ({'95 % CI' if len(point.runs) == 1 else f'{len(point.runs):,} runs'} {reach})"
+        return ()
+    whose = "95 % CI" if len(point.runs) == 1 else f"{len(point.runs):,} runs"
+    return whose, range_text(point.lowest, point.highest, 4)
 
 
 def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ _LESS_AND_MORE = {
 }
 #: Stands behind a ratio that is not the quotient of the two medians beside it.
 OTHER_RATIO = "*"
+_OF_MEDIAN = "in the median round or pair; the two medians may differ by another amount"
 #: What the sentence on printed figures names, and how.
 _PRINTED = {THROUGHPUT: "throughput", GPU_COMPUTE: "GPU compute time", ENQUEUE: "enqueue time"}
 
@@ -222,10 +223,8 @@ def _of_median(estimate: RatioEstimate | None) -> str:
 
 def change_note(rows: Iterable[Sequence[str]]) -> str:
     """Say what the mark of `change_text` means; empty where no cell has it."""
-    if not any(cell.endswith(f"%{OTHER_RATIO}") for row in rows for cell in row):
-        return ""
-    which = "in the median round or pair of processes"
-    return f"{OTHER_RATIO} {which}; the two medians may differ by another amount"
+    is_marked = any(cell.endswith(f"%{OTHER_RATIO}") for row in rows for cell in row)
+    return f"{OTHER_RATIO} {_OF_MEDIAN}" if is_marked else ""
 
 
 def change_interval(verdict: Verdict | None) -> str:
@@ -249,10 +248,7 @@ def is_other_ratio(verdict: Verdict) -> bool:
 
 def ratio_note(pair: MeasuredPair) -> str | None:
     """Say why the ratios marked `OTHER_RATIO` are not the quotients; ``None`` without any."""
-    marked = [verdict.estimate for verdict in pair.verdicts if is_other_ratio(verdict)]
-    whose = " or".join(dict.fromkeys(map(_of_median, marked))).strip()
-    other = "; the two medians may differ by another ratio"
-    return f"{whose}{other}".removeprefix("; ") if marked else None
+    return _OF_MEDIAN if any(map(is_other_ratio, pair.verdicts)) else None
 
 
 def rate_note(comparison: MeasuredComparison) -> str | None:

@@ -11,7 +11,7 @@ from enginescope.analysis.report_card.card_data import group_layers, precision_r
 from enginescope.core.units import format_bytes, sum_known
 from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.palette import ORANGE, PURPLE, SKY, precision_color
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import shorten
 from enginescope.render.charts.bars import X_TITLE, bar_chart, group_color
 from enginescope.render.charts.tip_table import NOT_KNOWN, table_of_tips
 from enginescope.render.html.images import X_TICKS, Chart, Spec, category, marks, quantity, tooltip
